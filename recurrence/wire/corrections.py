@@ -10,7 +10,7 @@ from recurrence import wire
 from recurrence.translation import translate
 from recurrence.wire import quartz
 from recurrence.wire.errors import WireError
-from recurrence.wire.zone_names import LONGEST, iana_name, known_names
+from recurrence.wire.zone_names import LONGEST, known_names
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)  # texts are translated regardless of the time
 LONGEST_CORRECTED = 256  # characters
@@ -162,15 +162,13 @@ def _zone(text: str, definition: Mapping[str, object]) -> Candidates:
     if len(text) > LONGEST:
         return
     wanted = "_".join(text.lower().split())
-    by_city = {name.lower().rpartition("/")[2]: name for name in known_names() if "/" in name}
     by_name = {name.lower(): name for name in known_names()}
-    for names in (by_city, by_name, by_city):
-        close = [wanted] if wanted in names else []
-        if names is by_name or not close:
-            close = close or get_close_matches(wanted, names, 1, CLOSE_ENOUGH)
-        if close:
-            name = iana_name(names[close[0]], "timeZone")
-            yield name, f"The zone {name} has a similar name."
+    by_city = {name.rpartition("/")[2]: name for name in by_name if "/" in name}
+    close = [by_city[wanted]] if wanted in by_city else []
+    close += get_close_matches(wanted, by_name, 1, CLOSE_ENOUGH)
+    close += [by_city[city] for city in get_close_matches(wanted, by_city, 1, CLOSE_ENOUGH)]
+    for name in close:
+        yield by_name[name], f"The zone {by_name[name]} has a similar name."
 
 
 def _rule(text: str, definition: Mapping[str, object]) -> Candidates:
