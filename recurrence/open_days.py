@@ -1,13 +1,14 @@
 """Schedules on open days: fire times on closed days are left out, or move to an open day."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import Enum
 from functools import lru_cache
 
 from recurrence.closed_days import LAST_DAY, ClosedDays
-from recurrence.schedules import TICK, Schedule, between, just_before
+from recurrence.moved_days import UnknownMonthError, moved_schedule
+from recurrence.schedules import FIRST_INSTANT, LAST_INSTANT, TICK, Schedule, between, just_before
 from recurrence.zones import (
     EPOCH,
     EPOCH_DAY,
@@ -73,6 +74,14 @@ class OpenDays:
 
     def is_open(self, day: int) -> bool:
         return not self.closed.is_closed_at(day) and day not in self._missing
+
+    def open_bits(self, first: int, length: int) -> int:
+        """Return the open days of `length` days from the day `first` on: bit 0 is `first`."""
+        found = ~self.closed.closed_bits(first, length) & (1 << length) - 1
+        for day in self._missing:
+            if first <= day < first + length:
+                found &= ~(1 << day - first)
+        return found
 
     def target_of(self, day: int) -> int | None:
         """Return the day to which the fire times of `day` move; None: they are left out."""
@@ -202,20 +211,36 @@ class OnOpenDays:
     days: OpenDays = field(init=False, repr=False, compare=False)
     _runs: dict[int, tuple[datetime, datetime]] = field(init=False, repr=False, compare=False)
     _looks_back: bool = field(init=False, repr=False, compare=False)  # fire times may move to a later day
+    _moved: Callable[[datetime], datetime | None] = field(init=False, repr=False, compare=False)
+    _moved_start: datetime = field(init=False, repr=False, compare=False)  # `_moved` can be asked from here on
+    _moved_end: datetime = field(init=False, repr=False, compare=False)  # its later answers are not right
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "days", open_days(self.closed, self.rule, self.zone))
         object.__setattr__(self, "_runs", self.days.settled_runs)
         object.__setattr__(self, "_looks_back", self.rule in (Rule.AFTER, Rule.NEAREST))
+        moved = moved_schedule(self.schedule, self.days) or (self.schedule.after, LAST_INSTANT, FIRST_INSTANT)
+        for name, value in zip(("_moved", "_moved_start", "_moved_end"), moved, strict=True):
+            object.__setattr__(self, name, value)
 
     def after(self, instant: datetime) -> datetime | None:
+        if instant >= self._moved_start:
+            try:
+                fire = self._moved(instant)
+            except UnknownMonthError:
+                fire = None
+            if fire is not None and fire < self._moved_end:
+                return fire
+        return self._after_in_any_month(instant)
+
+    def _after_in_any_month(self, instant: datetime) -> datetime | None:
         fire = self.schedule.after(instant)
         if fire is not None:
             run = self._runs.get(fire.toordinal()) or self.days.settled_run(fire.toordinal())
             if run[0] <= fire < run[1] and (run[0] <= instant or not self._looks_back or self._is_settled(instant)):
                 return fire
         if instant < EARLIEST:
-            return self.after(EARLIEST)
+            return self._after_in_any_month(EARLIEST)
         try:
             return self._first_open(fire) if self.rule is Rule.SKIP else self._search(instant, fire)
         except OverflowError:  # after the last day of the calendar
