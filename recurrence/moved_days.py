@@ -116,7 +116,7 @@ class MovedDays:
         self.open_days = open_days
         self.gap = gap
         self.fold = fold
-        self.tables: dict[int, bytes | None] = _Tables()
+        self.tables: list[bytes | None] = [None] * MONTHS
         self._unknown: set[int] = set()
 
     def table(self, number: int) -> bytes:
@@ -125,7 +125,7 @@ class MovedDays:
             raise UnknownMonthError
         first, length = _month(number)
         moves = list(self._moves(number, first, length))
-        if moves and self.open_days.zone is not UTC and self._need_care(moves):
+        if self.open_days.zone is not UTC and self._needs_care(first, length, moves):
             self._unknown.add(number)
             raise UnknownMonthError
         mask = self.days.mask(number) & self.open_days.open_bits(first, length) << 1
@@ -150,12 +150,14 @@ class MovedDays:
                 if low <= source <= high and (target := self.open_days.target_of(source)) is not None:
                     yield source, target
 
-    def _need_care(self, moves: list[tuple[int, int]]) -> bool:
+    def _needs_care(self, first: int, length: int, moves: list[tuple[int, int]]) -> bool:
         """Return True if a clock change treats a moved fire time in another way than one of the schedule itself.
 
-        A moved fire time keeps its written wall time, fires when a gap ends, and fires once.
+        A moved fire time keeps its written wall time, fires when a gap ends, and fires once.  A clock change over
+        midnight puts fire times on another day than the one that is written.
         """
-        low, high = min(map(min, moves)) - 1, max(map(max, moves)) + 1
+        low = min([first, *map(min, moves)]) - 1
+        high = max([first + length, *map(max, moves)]) + 1
         for day, is_gap in _clock_changes(self.open_days.zone, low, high):
             if day is None:
                 return True
@@ -164,11 +166,6 @@ class MovedDays:
             if not is_gap and self.fold is not Fold.FIRST and any(day == target for _, target in moves):
                 return True
         return False
-
-
-class _Tables(dict[int, bytes | None]):
-    def __missing__(self, number: int) -> None:
-        return None
 
 
 moved_days = lru_cache(maxsize=MAX_CACHED)(MovedDays)

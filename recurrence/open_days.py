@@ -9,9 +9,11 @@ from functools import lru_cache
 from recurrence.closed_days import LAST_DAY, ClosedDays
 from recurrence.moved_days import UnknownMonthError, moved_schedule
 from recurrence.schedules import FIRST_INSTANT, LAST_INSTANT, TICK, Schedule, between, just_before
+from recurrence.written_times import WrittenTimes, written_times
 from recurrence.zones import (
     EPOCH,
     EPOCH_DAY,
+    NOTHING,
     SECOND,
     instant_of,
     missing_days,
@@ -198,9 +200,9 @@ open_days = lru_cache(maxsize=512)(OpenDays)
 class OnOpenDays:
     """The fire times of `schedule` on open days; those on closed days are left out or move, as `rule` says.
 
-    A day is a day on the clocks of `zone`.  A fire time moves to the same wall time on another day.  If clocks skip it
-    there, it fires when they have skipped it; if they show it twice, it fires the first time.  Fire times that meet are
-    one.  `calendar` is the name of the closed-day calendar.
+    A day is a day on the clocks of `zone`.  A fire time moves to the same wall time on another day; one that a clock
+    change has moved keeps the wall time of its rule.  If clocks skip the wall time on the other day, it fires when they
+    have skipped it; if they show it twice, it fires the first time.  Fire times that meet are one.  `calendar` is the name of the closed-day calendar.
     """
 
     schedule: Schedule
@@ -253,14 +255,14 @@ class OnOpenDays:
         if not self.days.is_open(day):
             return []
         first, last = self.days.sources_of(day)
-        found = [
+        found = {
             source
             for each in range(first, last + 1)
             if each != day
-            for start, end, offset in parts_of_day(each, self.zone)
-            for source in self._from_wall_times(day, each, fire, start, end, offset)
-        ]
-        return sorted(own + found)
+            for part in self._parts_of_day(each)
+            for source in self._from_wall_times(day, each, fire, *part)
+        }
+        return sorted(found.union(own))
 
     def fires_on(self, day: int, start: datetime, end: datetime) -> set[datetime]:
         """Return the fire times in [start, end), which lies within the day with this ordinal."""
@@ -269,21 +271,33 @@ class OnOpenDays:
         found = set(between(self.schedule, start, end))
         first, last = self.days.sources_of(day)
         for each in range(first, last + 1):
-            for low, high, offset in () if each == day else parts_of_day(each, self.zone):
+            for schedule, low, high, offset in () if each == day else self._parts_of_day(each):
                 move = _midnight(day) - _midnight(each) + offset
-                found |= {_instant_showing(fire + move, self.zone) for fire in between(self.schedule, low, high)}
+                found |= {_instant_showing(fire + move, self.zone) for fire in between(schedule, low, high)}
         return {fire for fire in found if start <= fire < end}
 
+    def _parts_of_day(self, day: int) -> Iterator[tuple[Schedule, datetime, datetime, timedelta]]:
+        """Yield the parts [start, end) of a day with an offset, each with the schedule to ask for its fire times.
+
+        A day with wall times that clocks skip is one part in wall times.
+        """
+        written = written_times(self.schedule, day, self.zone)
+        if written is not None:
+            yield written, _midnight(day), _midnight(day + 1), NOTHING
+            return
+        for start, end, offset in parts_of_day(day, self.zone):
+            yield self.schedule, start, end, offset
+
     def _from_wall_times(
-        self, day: int, source: int, fire: datetime, start: datetime, end: datetime, offset: timedelta
+        self, day: int, source: int, fire: datetime, schedule: Schedule, start: datetime, end: datetime, offset: timedelta
     ) -> Iterator[datetime]:
         """Yield the fire times of a part of the day `source` that move to `fire`, which is on `day`."""
         earliest = _highest_wall_time(just_before(fire), self.zone) - _midnight(day)
         latest = _highest_wall_time(fire, self.zone) - _midnight(day)
         midnight = _midnight(source) - offset
-        for each in between(self.schedule, max(start, midnight + earliest + TICK), min(end, midnight + latest + TICK)):
+        for each in between(schedule, max(start, midnight + earliest + TICK), min(end, midnight + latest + TICK)):
             if _instant_showing(_midnight(day) + (each - midnight), self.zone) == fire:
-                yield each
+                yield schedule.instant_of(each) if isinstance(schedule, WrittenTimes) else each
 
     def _is_settled(self, instant: datetime) -> bool:
         low, high = self.days.settled_run(instant.toordinal())
@@ -353,9 +367,9 @@ class OnOpenDays:
         day = first
         while day <= last:
             following: datetime | None = None
-            for start, end, offset in () if day == target else parts_of_day(day, self.zone):
+            for schedule, start, end, offset in () if day == target else self._parts_of_day(day):
                 midnight = _midnight(day) - offset
-                fire = self.schedule.after(max(just_before(start), midnight + since))
+                fire = schedule.after(max(just_before(start), midnight + since))
                 if fire is None:
                     break
                 if fire < end:
