@@ -202,7 +202,8 @@ class OnOpenDays:
 
     A day is a day on the clocks of `zone`.  A fire time moves to the same wall time on another day; one that a clock
     change has moved keeps the wall time of its rule.  If clocks skip the wall time on the other day, it fires when they
-    have skipped it; if they show it twice, it fires the first time.  Fire times that meet are one.  `calendar` is the name of the closed-day calendar.
+    have skipped it; if they show it twice, it fires the first time.  Fire times that meet are one.  `calendar` is the
+    name of the closed-day calendar.
     """
 
     schedule: Schedule
@@ -289,7 +290,14 @@ class OnOpenDays:
             yield self.schedule, start, end, offset
 
     def _from_wall_times(
-        self, day: int, source: int, fire: datetime, schedule: Schedule, start: datetime, end: datetime, offset: timedelta
+        self,
+        day: int,
+        source: int,
+        fire: datetime,
+        schedule: Schedule,
+        start: datetime,
+        end: datetime,
+        offset: timedelta,
     ) -> Iterator[datetime]:
         """Yield the fire times of a part of the day `source` that move to `fire`, which is on `day`."""
         earliest = _highest_wall_time(just_before(fire), self.zone) - _midnight(day)
