@@ -25,6 +25,7 @@ from recurrence.zones import (
 MAX_MOVE = 31  # days: a fire time without an open day so near is left out
 MAX_CLOSED_PERIODS = 500  # a schedule that fires in so many closed periods, and not in between, never fires
 MAX_CACHED = 2000  # days in a cache
+MAX_GIVEN_UP = 100  # fire times of a schedule, in a cache
 MAX_MOVES = 62  # days from which fire times move to one day, to be cached
 NOON = timedelta(hours=12)
 ONE_DAY = timedelta(days=1)
@@ -213,6 +214,7 @@ class OnOpenDays:
     calendar: str = ""
     days: OpenDays = field(init=False, repr=False, compare=False)
     _runs: dict[int, tuple[datetime, datetime]] = field(init=False, repr=False, compare=False)
+    _given_up: set[datetime] = field(default_factory=set, init=False, repr=False, compare=False)  # nothing follows
     _looks_back: bool = field(init=False, repr=False, compare=False)  # fire times may move to a later day
     _moved: Callable[[datetime], datetime | None] = field(init=False, repr=False, compare=False)
     _moved_start: datetime = field(init=False, repr=False, compare=False)  # `_moved` can be asked from here on
@@ -313,11 +315,21 @@ class OnOpenDays:
 
     def _first_open(self, fire: datetime | None) -> datetime | None:
         """Return the first fire time on an open day from `fire` on."""
+        if fire in self._given_up:
+            return None
+        first = fire
         for _ in range(MAX_CLOSED_PERIODS):
-            if fire is None or self.days.is_open(self._day(fire)):
+            if fire is None:
+                return None
+            day = self._day(fire)
+            if self.days.is_open(day):
                 return fire
-            following = self.days.next_kept(self._day(fire))
+            following = self.days.next_kept(day)
             fire = None if following is None else self.schedule.after(just_before(start_of_day(following, self.zone)))
+        if first is not None:
+            if len(self._given_up) >= MAX_GIVEN_UP:
+                self._given_up.clear()
+            self._given_up.add(first)
         return None
 
     def _search(self, instant: datetime, following: datetime | None) -> datetime | None:

@@ -124,7 +124,8 @@ def test_new_time_zone_data_renews_the_days_of_events(api, calendar, offices, ma
     apply_data(start_with_zones("2031a"), timezone.now())
     job = make_job(now=timezone.now(), schedule={"startTime": "2026-12-01T08:00:00Z"})
     api.post("/api/triggers", {"job": job.pk, "name": "extra", "schedule": SCHEDULE})
-    add(calendar, "2026-11-05T23:30", **times("2026-11-05T23:30", "2026-11-05T23:45", VADUZ))
+    when = times("2026-11-05T23:30", "2026-11-05T23:45", VADUZ)
+    editing.create(calendar, {"subject": "Move", "categories": ["Closed"], **when}, timezone.now())
     assert Trigger.objects.get(name="extra").next_fire_at == THURSDAY
 
     (operation,) = apply_data(start_with_zones("2031b", {VADUZ: "Asia/Tokyo"}), timezone.now())
