@@ -37,6 +37,8 @@ class OpenDays(Protocol):
 
     zone: tzinfo
 
+    def __hash__(self) -> int: ...
+
     def open_bits(self, first: int, length: int) -> int: ...
 
     def target_of(self, day: int) -> int | None: ...
@@ -108,16 +110,25 @@ def days_and_times(schedule: Schedule, zone: tzinfo) -> DaysAndTimes | None:
     return None
 
 
-class MovedDays:
-    """The days to which the days of a schedule move, month by month.  Stands in for the days of a cron rule."""
+class MovedDays(Days):
+    """The days to which the days of a schedule move: instead of a table for each shape, one for each month."""
+
+    __slots__ = ("_unknown", "days", "fold", "gap", "open_days")
 
     def __init__(self, days: CronDays | RuleDays, open_days: OpenDays, gap: Gap, fold: Fold):
+        super().__init__("", lambda weekday, length: 0)
         self.days = days
         self.open_days = open_days
         self.gap = gap
         self.fold = fold
-        self.tables: list[bytes | None] = [None] * MONTHS
+        self.tables = [None] * MONTHS
         self._unknown: set[int] = set()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
 
     def table(self, number: int) -> bytes:
         """Return a table as `Days.table` does, for the month with this number.  Raises UnknownMonthError."""
@@ -194,7 +205,7 @@ class MovedRule(CronRule):
         raise UnknownMonthError
 
 
-def moved_schedule(schedule: Schedule, open_days: OpenDays) -> tuple[Callable, datetime, datetime] | None:
+def moved_schedule(schedule: Schedule, open_days: OpenDays) -> tuple[Callable[[datetime], datetime | None], datetime, datetime] | None:
     """Return `after` of the moved schedule, and the instants [start, end) in which its answers are right.
 
     None: the times of the schedule are not the same each day.
