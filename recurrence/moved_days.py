@@ -205,7 +205,9 @@ class MovedRule(CronRule):
         raise UnknownMonthError
 
 
-def moved_schedule(schedule: Schedule, open_days: OpenDays) -> tuple[Callable[[datetime], datetime | None], datetime, datetime] | None:
+def moved_schedule(
+    schedule: Schedule, open_days: OpenDays
+) -> tuple[Callable[[datetime], datetime | None], datetime, datetime] | None:
     """Return `after` of the moved schedule, and the instants [start, end) in which its answers are right.
 
     None: the times of the schedule are not the same each day.
