@@ -109,7 +109,9 @@ def pairs() -> list[Pair]:
             "range": {"type": "noEnd", "startDate": "2026-01-05"},
         },
     }
-    on_open_days = {"closedDays": {"calendar": "berlin", "rule": "after"}}
+    daily = {"expression": "0 9 * * *", "timeZone": "Europe/Berlin"}
+    hourly = {"expression": "0 * * * *", "timeZone": "Europe/Berlin"}
+    once_a_day = {"startTime": "2026-01-05T08:00:00Z", "recurrence": {"frequency": "Day"}}
     found = [
         Pair(
             "azure: daily",
@@ -164,9 +166,19 @@ def pairs() -> list[Pair]:
     ]
     members: list[tuple[str, str, dict, dict]] = [
         ("weekdays at nine, skips", "quartz", weekdays, {"skips": ["2026-12-24", "2026-12-31"]}),
-        ("weekdays at nine, closed days", "quartz", weekdays, on_open_days),
-        ("every minute, closed days", "quartz", minutely, on_open_days),
     ]
+    plain = [
+        ("weekdays", "quartz", weekdays),
+        ("daily", "cron", daily),
+        ("hourly", "cron", hourly),
+        ("every minute", "quartz", minutely),
+        ("azure: daily", "azure", once_a_day),
+        ("outlook: weekly", "outlook", weekly),
+    ]
+    for name, format, definition in plain:
+        for rule in ("skip", "before", "after", "nearest"):
+            closed_days = {"closedDays": {"calendar": "berlin", "rule": rule}}
+            members.append((f"{name}, closed days: {rule}", format, definition, closed_days))
     for name, format, definition, member in members:
         found.append(Pair(name, fires_of(format, definition | member), "without", fires_of(format, definition), False))
     jittered = delayed_fires_of("quartz", weekdays, timedelta(minutes=10))

@@ -8,7 +8,8 @@ class CalendarsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from calendars import zoned_events  # noqa: F401  # registers its work
+        from calendars import zoned_events  # noqa: F401, I001  # registers its work before the next one
+        from calendars import zoned_closed_days  # noqa: F401  # registers its work
 
         # a signal, because `accounts` is a lower layer and must not import `calendars`
         post_save.connect(make_default_calendar, sender=settings.AUTH_USER_MODEL)

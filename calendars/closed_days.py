@@ -46,7 +46,7 @@ class ClosingCalendars:
                 raise WireError(f"calendars[{index}].calendar", "unknown_value", message)
 
     def state(self, items: Sequence[Mapping[str, str]], now: datetime) -> dict[str, Any]:
-        rows = Calendar.objects.filter(pk__in=filter(None, map(_key, items))).order_by("pk")
+        rows = Calendar.objects.filter(pk__in=calendar_keys(items)).order_by("pk")
         revisions = rows.values_list("pk", "revision")
         return {"day": now.date().isoformat(), "revisions": [[key.hex, revision] for key, revision in revisions]}
 
@@ -63,8 +63,12 @@ class ClosingCalendars:
 
 
 def _of_subscription(items: Sequence[Mapping[str, str]], subscription_id: UUID):
-    keys = filter(None, map(_key, items))
-    return Calendar.objects.filter(pk__in=keys, owner__membership__subscription=subscription_id)
+    return Calendar.objects.filter(pk__in=calendar_keys(items), owner__membership__subscription=subscription_id)
+
+
+def calendar_keys(items: Sequence[Mapping[str, str]]) -> list[UUID]:
+    """Return the keys of the calendars that the items name."""
+    return [key for key in map(_key, items) if key is not None]
 
 
 def _key(item: Mapping[str, str]) -> UUID | None:

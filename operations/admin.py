@@ -18,9 +18,10 @@ from accounts.models import Role
 from jobs import humanize
 from jobs.admin.lists import ReadOnlyAdmin, TimestampedChangeList, badge
 from jobs.badges import Badge
+from operations.handlers import is_cancellable
 from operations.models import Operation
 from operations.reports import read_report
-from operations.service import cancel
+from operations.service import NotCancellableError, cancel
 
 MAX_REFUSALS_SHOWN = 5  # after a bulk action; more messages would push the list off the screen
 OUTCOMES = {
@@ -65,7 +66,8 @@ class SinceFilter(admin.SimpleListFilter):
 
 
 def may_cancel(user, operation: Operation) -> bool:
-    return operation.is_open and has_role(user, Role.OPERATOR, operation.subscription_id)
+    is_possible = operation.is_open and is_cancellable(operation)
+    return is_possible and has_role(user, Role.OPERATOR, operation.subscription_id)
 
 
 class OperationChangeList(TimestampedChangeList):
@@ -113,10 +115,10 @@ class OperationAdmin(ReadOnlyAdmin):
         if not has_role(request.user, Role.OPERATOR, operation.subscription_id):
             raise PermissionDenied
         if request.method == "POST":
-            if cancel(operation, timezone.now()):
-                messages.success(request, "Cancellation requested. The operation stops before its next step.")
+            if refusal := self._cancel(request, operation, timezone.now()):
+                messages.error(request, refusal)
             else:
-                messages.error(request, "The operation has already ended.")
+                messages.success(request, "Cancellation requested. The operation stops before its next step.")
         return HttpResponseRedirect(reverse("admin:operations_operation_change", args=[operation.pk]))
 
     def has_operate_permission(self, request) -> bool:
@@ -147,7 +149,10 @@ class OperationAdmin(ReadOnlyAdmin):
         """Cancel the operation.  Return why it was refused, or an empty text."""
         if not has_role(request.user, Role.OPERATOR, operation.subscription_id):
             return f"You do not have permission to cancel: {title_of(operation)}."
-        return "" if cancel(operation, now) else f"Already ended: {title_of(operation)}."
+        try:
+            return "" if cancel(operation, now) else f"Already ended: {title_of(operation)}."
+        except NotCancellableError:
+            return f"Cannot be cancelled, because stored fire times would stay wrong: {title_of(operation)}."
 
     @admin.display(description="Operation")
     def title(self, operation: Operation) -> str:

@@ -16,12 +16,13 @@ from rest_framework.routers import SimpleRouter
 from accounts.access import require_role
 from accounts.examples import with_example
 from accounts.models import Role
+from api.errors import Conflict
 from api.fields import InstantField
 from api.filters import IdFilter, InstantFilter, TextFilter, WordFilter
 from api.links import absolute
 from api.viewsets import HistoryViewSet
 from operations.models import Operation, OperationQuerySet
-from operations.service import cancel
+from operations.service import NotCancellableError, cancel
 
 RETRY_AFTER_S = 1
 EXAMPLE: dict[str, Any] = {
@@ -160,7 +161,7 @@ class Operations(HistoryViewSet):
         operation_id="cancelOperation",
         summary="Cancel an operation",
         description="It ends before its next step, or at once when no worker is at it; what was begun is put back as"
-        " far as that is possible.",
+        " far as that is possible.  An operation that recomputes stored fire times cannot be cancelled (409).",
         request=None,
         parameters=[RETRY_AFTER],
         examples=[OpenApiExample("Asked", EXAMPLE | {"cancelAskedAt": "2026-01-05T08:00:01Z"}, response_only=True)],
@@ -168,7 +169,11 @@ class Operations(HistoryViewSet):
     @action(detail=True, methods=["post"])
     def cancel(self, request, pk):
         operation = require_role(request, self.get_queryset(), Role.OPERATOR, pk=pk)
-        if not cancel(operation, timezone.now()):
+        try:
+            is_open = cancel(operation, timezone.now())
+        except NotCancellableError as error:
+            raise Conflict(str(error), code="not_cancellable") from None
+        if not is_open:
             operation.refresh_from_db()
             raise OperationFinished(f"the operation is {operation.state} already")
         return operation_response(self.get_queryset().get(pk=pk))

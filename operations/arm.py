@@ -18,7 +18,7 @@ from accounts.models import Role
 from api.links import absolute
 from operations.arm_base import GUID, PROVIDER, SUBSCRIPTION, ArmView, address, parameter
 from operations.models import Operation
-from operations.service import cancel
+from operations.service import NotCancellableError, cancel
 
 RETRY_AFTER_S = 1  # the public cloud asks for 10 or more; the work here takes seconds
 STATUSES = {  # clients recognise an end by exactly these words; they take every other word for an open operation
@@ -92,11 +92,15 @@ class Result(OperationView):
 
 
 class Cancellation(OperationView):
-    """Request the cancellation of an operation: 202 while it is open, 409 once it is over."""
+    """Request the cancellation of an operation: 202 while it is open, 409 if it is over or cannot be cancelled."""
 
     def post(self, request, **kwargs):
         operation = self.find_operation(Role.OPERATOR)
-        if not cancel(operation, timezone.now()):
+        try:
+            is_open = cancel(operation, timezone.now())
+        except NotCancellableError as error:
+            raise OperationEnded(str(error)) from None
+        if not is_open:
             operation.refresh_from_db()
             raise OperationEnded(f"it is {operation.state} already")
         return accepted_response(request, operation)

@@ -33,10 +33,22 @@ class OperationHandler(Protocol):
 
 
 _handlers: dict[str, OperationHandler] = {}
+_not_cancellable: set[str] = set()  # kinds
 
 
-def register(kind: str, handler: OperationHandler) -> None:
+def register(kind: str, handler: OperationHandler, *, is_cancellable: bool = True) -> None:
+    """Register the handler of a kind.
+
+    `is_cancellable` False: users cannot cancel these operations, because stored values would stay wrong.
+    """
     _handlers[kind] = handler
+    if not is_cancellable:
+        _not_cancellable.add(kind)
+
+
+def is_cancellable(operation: Operation) -> bool:
+    """Return True if users may cancel operations of this kind."""
+    return operation.kind not in _not_cancellable
 
 
 def handler_for(operation: Operation) -> OperationHandler:

@@ -17,7 +17,7 @@ from django.db.models import Value
 from django.db.models.functions import Coalesce
 
 from accounts.models import Subscription, User
-from operations.handlers import OperationFailed, WorkerNotReady, handler_for
+from operations.handlers import OperationFailed, WorkerNotReady, handler_for, is_cancellable
 from operations.models import Operation
 
 logger = logging.getLogger(__name__)
@@ -37,6 +37,13 @@ class Caller:
     user: User | None = None
     correlation_id: str = ""
     client_request_id: str = ""
+
+
+class NotCancellableError(Exception):
+    """Users cannot cancel operations of this kind; nothing was changed."""
+
+    def __init__(self, operation: Operation):
+        super().__init__(f"an operation {operation.kind} cannot be cancelled, because stored values would stay wrong")
 
 
 class AlreadyRunning(Exception):
@@ -211,12 +218,15 @@ def _finish(operation: Operation, state: Operation.State, now: datetime) -> None
 def cancel(operation: Operation, now: datetime) -> bool:
     """Request that an open operation end before its next step.  Return False if it is already over.
 
-    An operation that no worker has leased ends at once.
+    An operation that no worker has leased ends at once.  Raises NotCancellableError for an open operation of a kind
+    that users cannot cancel.
     """
     with transaction.atomic():
         row = Operation.objects.select_for_update(no_key=True).get(pk=operation.pk)
         if not row.is_open:
             return False
+        if not is_cancellable(row):
+            raise NotCancellableError(row)
         row.cancel_requested_at = row.cancel_requested_at or now
         if row.lease_token is None:
             # `_end` first undoes the steps, which locks the target, and then writes this row.  A caller that creates a

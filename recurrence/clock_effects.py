@@ -1,6 +1,6 @@
 """What the clock changes of a zone do to the fire times of a schedule."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from enum import StrEnum
@@ -8,6 +8,7 @@ from itertools import islice, pairwise
 
 from recurrence.clock_changes import wall_clock_of
 from recurrence.composites import Skipping, WithExtras
+from recurrence.counting import count_within
 from recurrence.english_words import clock, listed
 from recurrence.language import ENGLISH
 from recurrence.open_days import OnOpenDays
@@ -93,9 +94,16 @@ def effects_of(schedule: Schedule, start: datetime, end: datetime) -> list[Clock
     return [effect for change in changes if (effect := _effect_of(schedule, wall, change))]
 
 
-def clock_warnings(schedule: Schedule, start: datetime, end: datetime) -> list[str]:
-    """Return a sentence for each clock change in [start, end) that moves, doubles or leaves out fire times."""
-    return [each.text for each in effects_of(schedule, start, end) if each.effect is not Effect.NONE]
+def effects_within_count(
+    effects: Iterable[ClockEffect], schedule: Schedule, since: datetime, fires_left: int | None
+) -> list[ClockEffect]:
+    """Return the effects of changes that come before the last run.
+
+    The schedule fires `fires_left` more times, the first time at or after `since`; None: without end.
+    """
+    if fires_left is None:
+        return list(effects)
+    return [effect for effect in effects if count_within(schedule, since, effect.change.at) < fires_left]
 
 
 def _effect_of(schedule: Schedule, wall: WallClock, change: ZoneChange) -> ClockEffect | None:

@@ -4,13 +4,13 @@ Only fire times near days that differ are compared: a fire time moves at most to
 after the change.
 """
 
-from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import islice
 from typing import Any, Protocol
 
+from recurrence.comparison import compare_fires
 from recurrence.schedules import between
 from recurrence.wire.parsed import Parsed
 
@@ -92,7 +92,7 @@ def changes(
             found.is_complete = False
             compared_until = min(fires[-1] for fires in (old, new) if len(fires) == left)
             old, new = ([fire for fire in fires if fire <= compared_until] for fires in (old, new))
-        _add(found, set(old), set(new), after.zone)
+        _add(found, set(old), set(new), after.zone, span_end)
     return found
 
 
@@ -109,27 +109,16 @@ def _midnight(day: date, zone: tzinfo) -> datetime:
     return datetime.combine(day, time.min, zone).astimezone(UTC)
 
 
-def _add(found: Changes, old: set[datetime], new: set[datetime], zone: tzinfo) -> None:
-    """Add the differences of one span.  A fire time has moved if another one has its time of day on another date."""
-    added_at: dict[time, deque[datetime]] = defaultdict(deque)
-    for fire in sorted(new - old):
-        added_at[_time_of_day(fire, zone)].append(fire)
-    for fire in sorted(old - new):
-        if same_time := added_at[_time_of_day(fire, zone)]:
-            found.moved_count += 1
-            _keep(found.moved, (fire, same_time.popleft()))
-        else:
-            found.removed_count += 1
-            _keep(found.removed, fire)
-    for fire in sorted(fire for fires in added_at.values() for fire in fires):
-        found.added_count += 1
-        _keep(found.added, fire)
+def _add(found: Changes, old: set[datetime], new: set[datetime], zone: tzinfo, end: datetime) -> None:
+    """Add the differences of one span."""
+    compared = compare_fires(old, new, zone, end)
+    found.moved_count += len(compared.moved)
+    found.removed_count += len(compared.removed)
+    found.added_count += len(compared.added)
+    _keep(found.moved, [(each.before, each.after) for each in compared.moved])
+    _keep(found.removed, compared.removed)
+    _keep(found.added, compared.added)
 
 
-def _time_of_day(fire: datetime, zone: tzinfo) -> time:
-    return fire.astimezone(zone).time()
-
-
-def _keep(examples: list[Any], example: object) -> None:
-    if len(examples) < EXAMPLES:
-        examples.append(example)
+def _keep(examples: list[Any], more: Sequence[Any]) -> None:
+    examples += more[: EXAMPLES - len(examples)]

@@ -152,6 +152,14 @@ class ClosedDays:
         last = position + (later & -later).bit_length() - 2 if later else BLOCK - 1
         return number * BLOCK + first, number * BLOCK + last
 
+    def closed_bits(self, first: int, length: int) -> int:
+        """Return the closed days of `length` days, at most BLOCK, from the day `first` on: bit 0 is `first`."""
+        number, position = divmod(first, BLOCK)
+        bits = self._block(number) >> position
+        if position + length > BLOCK:
+            bits |= self._block(number + 1) << BLOCK - position
+        return bits & (1 << length) - 1
+
     def _block(self, number: int) -> int:
         block = self._blocks.get(number)
         return self._closed_in(number) if block is None else block

@@ -1,9 +1,9 @@
 """Compare the fire times of two schedules in a window: which are added, removed and moved."""
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
-from datetime import date, datetime, tzinfo
-from heapq import merge
+from datetime import date, datetime, time, tzinfo
 from itertools import groupby
 
 from recurrence.preview import preview
@@ -52,13 +52,18 @@ class Comparison:
 
 
 def compare(before: Window, after: Window) -> Comparison:
-    """Compare the fire times of two schedules in the same window.
-
-    A removed and an added fire time of the same day, in the zone of `after`, are one move.  So are those that lie
-    between the same two unchanged fire times, in order, if as many are removed as added there.
-    """
+    """Compare the fire times of two schedules in the same window, as `compare_fires` does."""
     end = min(before.end, after.end)
     old, new = ({fire for fire in each.fires if fire < end} for each in (before, after))
+    return compare_fires(old, new, after.zone, end)
+
+
+def compare_fires(old: Set[datetime], new: Set[datetime], zone: tzinfo, end: datetime) -> Comparison:
+    """Compare the fire times of two schedules before `end`.
+
+    Removed and added fire times between the same two unchanged ones are moves, in this order: those of the same day in
+    the zone, those with the same time of day, and all that are left if they are equally many.
+    """
     added: list[datetime] = []
     removed: list[datetime] = []
     moved: list[Move] = []
@@ -66,7 +71,7 @@ def compare(before: Window, after: Window) -> Comparison:
     for is_unchanged, group in groupby(sorted(old | new), unchanged.__contains__):
         if not is_unchanged:
             fires = list(group)
-            lost, found, moves = _pair([f for f in fires if f in old], [f for f in fires if f in new], after.zone)
+            lost, found, moves = _pair([f for f in fires if f in old], [f for f in fires if f in new], zone)
             added += found
             removed += lost
             moved += moves
@@ -77,21 +82,26 @@ def _pair(
     removed: Sequence[datetime], added: Sequence[datetime], zone: tzinfo
 ) -> tuple[list[datetime], list[datetime], list[Move]]:
     """Return the fire times that stay removed, those that stay added, and the moves, earliest first."""
-    lost: list[datetime] = []
-    found: list[datetime] = []
-    moves: list[Move] = []
-    for _, group in groupby(merge(_with_day(removed, zone, False), _with_day(added, zone, True)), lambda each: each[0]):
-        day = list(group)
-        before, after = ([fire for _, fire, is_added in day if is_added is wanted] for wanted in (False, True))
-        pairs = min(len(before), len(after))
-        moves += map(Move, before[:pairs], after[:pairs])
-        lost += before[pairs:]
-        found += after[pairs:]
+    lost, found, moves = _pair_by(lambda fire: to_zone(fire, zone).date(), removed, added)
+    lost, found, others = _pair_by(lambda fire: to_zone(fire, zone).time(), lost, found)
+    moves += others
     if len(lost) == len(found):
         moves += map(Move, lost, found)
         lost, found = [], []
     return lost, found, sorted(moves, key=lambda move: move.before)
 
 
-def _with_day(fires: Sequence[datetime], zone: tzinfo, is_added: bool) -> Iterator[tuple[date, datetime, bool]]:
-    return ((to_zone(fire, zone).date(), fire, is_added) for fire in fires)
+def _pair_by(
+    key: Callable[[datetime], date | time], removed: Sequence[datetime], added: Sequence[datetime]
+) -> tuple[list[datetime], list[datetime], list[Move]]:
+    """Pair fire times with the same key in order.  Return those that are left on each side, and the moves."""
+    added_by_key: dict[date | time, deque[datetime]] = defaultdict(deque)
+    for fire in added:
+        added_by_key[key(fire)].append(fire)
+    lost, moves = [], []
+    for fire in removed:
+        if same := added_by_key[key(fire)]:
+            moves.append(Move(fire, same.popleft()))
+        else:
+            lost.append(fire)
+    return lost, sorted(fire for fires in added_by_key.values() for fire in fires), moves

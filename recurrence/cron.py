@@ -29,12 +29,13 @@ DaysOfShape = Callable[[int, int], int]  # takes first weekday (0 is Monday) and
 class Days:
     """The days of each month, computed by `of_shape` from the shape of the month.  Equal when their `text` is equal."""
 
-    __slots__ = ("of_shape", "tables", "text")
+    __slots__ = ("masks", "of_shape", "tables", "text")
 
     def __init__(self, text: str, of_shape: DaysOfShape):
         self.text = text
         self.of_shape = of_shape
         self.tables: list[bytes | None] = [None] * IDLE + [NO_DAYS]
+        self.masks: list[int | None] = [None] * IDLE + [0]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Days) and other.text == self.text
@@ -49,11 +50,14 @@ class Days:
         """Return a table from each day, and from the one after the last, to the next day not earlier, or NEVER."""
         table = self.tables[shape]
         if table is None:
-            table = self.tables[shape] = _table(self.mask(shape), 33)
+            table = self.tables[shape] = next_members(self.mask(shape), 33)
         return table
 
     def mask(self, shape: int) -> int:
-        return self.of_shape(shape // 4, shape % 4 + 28) if shape != IDLE else 0
+        mask = self.masks[shape]
+        if mask is None:
+            mask = self.masks[shape] = self.of_shape(shape // 4, shape % 4 + 28)
+        return mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,7 @@ class CronRule:
     days: Days
     months: int = ALL_MONTHS
     years: int = ALL_YEARS
-    _shapes: bytes = field(init=False, repr=False, compare=False)  # of each month from 1970 on
+    shapes: bytes = field(init=False, repr=False, compare=False)  # of each month from 1970 on
     _months: bytes = field(init=False, repr=False, compare=False)
     _years: bytes = field(init=False, repr=False, compare=False)
     _last: int = field(init=False, repr=False, compare=False)  # the number of the last month with a fire time, or -1
@@ -78,13 +82,13 @@ class CronRule:
     def __post_init__(self) -> None:
         times = self.times
         set_field = object.__setattr__
-        set_field(self, "_shapes", _shapes(self.months, self.years))
-        set_field(self, "_months", _table(self.months >> 1, 13))  # in these tables 0 is January, and 0 is 1970
-        set_field(self, "_years", _table(self.years, LAST_YEAR - FIRST_YEAR + 2))
+        set_field(self, "shapes", _shapes(self.months, self.years))
+        set_field(self, "_months", next_members(self.months >> 1, 13))  # in these tables 0 is January, and 0 is 1970
+        set_field(self, "_years", next_members(self.years, LAST_YEAR - FIRST_YEAR + 2))
         set_field(self, "_last", self._last_month())
-        set_field(self, "_hours", _table(times.hours, 25))
-        set_field(self, "_minutes", _table(times.minutes, 61))
-        set_field(self, "_seconds", _table(times.seconds, 61))
+        set_field(self, "_hours", next_members(times.hours, 25))
+        set_field(self, "_minutes", next_members(times.minutes, 61))
+        set_field(self, "_seconds", next_members(times.seconds, 61))
         set_field(self, "_hour", self._hours[0])
         set_field(self, "_minute", self._minutes[0])
         set_field(self, "_second", self._seconds[0])
@@ -97,7 +101,7 @@ class CronRule:
             return None
         if number < 0:
             return self._in_month_after(-1)
-        shape = self._shapes[number]
+        shape = self.shapes[number]
         table = self.days.tables[shape] or self.days.table(shape)
         today = instant.day
         day = table[today]
@@ -148,24 +152,24 @@ class CronRule:
             number = 12 * year + month
             if number > self._last:
                 return None
-            shape = self._shapes[number]
+            shape = self.shapes[number]
             day = (days.tables[shape] or days.table(shape))[1]
             if day != NEVER:
                 return datetime(FIRST_YEAR + year, month + 1, day, self._hour, self._minute, self._second, 0, UTC)
             month = months[month + 1]
 
     def _days_of(self, number: int) -> int:
-        return self.days.mask(self._shapes[number])
+        return self.days.mask(self.shapes[number])
 
     def _last_month(self) -> int:
         for number in range(self.years.bit_length() * 12 - 1, -1, -1):
-            if self.days.table(self._shapes[number])[1] != NEVER:
+            if self.days.table(self.shapes[number])[1] != NEVER:
                 return number
         return -1
 
 
 @lru_cache(maxsize=4096)
-def _table(mask: int, size: int) -> bytes:
+def next_members(mask: int, size: int) -> bytes:
     """Return a table from each number below `size` to the next number in `mask` that is not smaller, or NEVER."""
     table = bytearray([NEVER] * size)
     following = NEVER

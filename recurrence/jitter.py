@@ -1,6 +1,7 @@
 """Jitter: a part of a duration by which each fire time starts later, so that many triggers do not start at once."""
 
 from datetime import datetime, timedelta
+from functools import lru_cache
 from hashlib import blake2b
 
 from recurrence.schedules import LAST_INSTANT
@@ -8,6 +9,7 @@ from recurrence.zones import NOTHING
 
 MILLISECOND = timedelta(milliseconds=1)
 DIGEST_BYTES = 8
+DIGEST_BITS = 8 * DIGEST_BYTES
 
 
 def start_of(fire_at: datetime, jitter: timedelta, trigger_key: str) -> datetime:
@@ -24,5 +26,10 @@ def delay_of(jitter: timedelta, trigger_key: str, fire_at: datetime) -> timedelt
     if jitter <= NOTHING:
         return NOTHING
     digest = blake2b(f"{trigger_key}\n{fire_at.isoformat()}".encode(), digest_size=DIGEST_BYTES).digest()
-    steps = -(-jitter // MILLISECOND)
-    return int.from_bytes(digest, "big") * steps // (1 << 8 * DIGEST_BYTES) * MILLISECOND
+    return (int.from_bytes(digest, "big") * _steps_in(jitter) >> DIGEST_BITS) * MILLISECOND
+
+
+@lru_cache(maxsize=1024)
+def _steps_in(jitter: timedelta) -> int:
+    """Return the number of milliseconds in a duration, rounded up."""
+    return -(-jitter // MILLISECOND)

@@ -1,16 +1,19 @@
 """Schedules on open days: fire times on closed days are left out, or move to an open day."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import Enum
 from functools import lru_cache
 
 from recurrence.closed_days import LAST_DAY, ClosedDays
-from recurrence.schedules import TICK, Schedule, between, just_before
+from recurrence.moved_days import UnknownMonthError, moved_schedule
+from recurrence.schedules import FIRST_INSTANT, LAST_INSTANT, TICK, Schedule, between, just_before
+from recurrence.written_times import WrittenTimes, written_times
 from recurrence.zones import (
     EPOCH,
     EPOCH_DAY,
+    NOTHING,
     SECOND,
     instant_of,
     missing_days,
@@ -22,6 +25,7 @@ from recurrence.zones import (
 MAX_MOVE = 31  # days: a fire time without an open day so near is left out
 MAX_CLOSED_PERIODS = 500  # a schedule that fires in so many closed periods, and not in between, never fires
 MAX_CACHED = 2000  # days in a cache
+MAX_GIVEN_UP = 100  # fire times of a schedule, in a cache
 MAX_MOVES = 62  # days from which fire times move to one day, to be cached
 NOON = timedelta(hours=12)
 ONE_DAY = timedelta(days=1)
@@ -73,6 +77,14 @@ class OpenDays:
 
     def is_open(self, day: int) -> bool:
         return not self.closed.is_closed_at(day) and day not in self._missing
+
+    def open_bits(self, first: int, length: int) -> int:
+        """Return the open days of `length` days from the day `first` on: bit 0 is `first`."""
+        found = ~self.closed.closed_bits(first, length) & (1 << length) - 1
+        for day in self._missing:
+            if first <= day < first + length:
+                found &= ~(1 << day - first)
+        return found
 
     def target_of(self, day: int) -> int | None:
         """Return the day to which the fire times of `day` move; None: they are left out."""
@@ -189,9 +201,10 @@ open_days = lru_cache(maxsize=512)(OpenDays)
 class OnOpenDays:
     """The fire times of `schedule` on open days; those on closed days are left out or move, as `rule` says.
 
-    A day is a day on the clocks of `zone`.  A fire time moves to the same wall time on another day.  If clocks skip it
-    there, it fires when they have skipped it; if they show it twice, it fires the first time.  Fire times that meet are
-    one.  `calendar` is the name of the closed-day calendar.
+    A day is a day on the clocks of `zone`.  A fire time moves to the same wall time on another day; one that a clock
+    change has moved keeps the wall time of its rule.  If clocks skip the wall time on the other day, it fires when they
+    have skipped it; if they show it twice, it fires the first time.  Fire times that meet are one.  `calendar` is the
+    name of the closed-day calendar.
     """
 
     schedule: Schedule
@@ -201,21 +214,38 @@ class OnOpenDays:
     calendar: str = ""
     days: OpenDays = field(init=False, repr=False, compare=False)
     _runs: dict[int, tuple[datetime, datetime]] = field(init=False, repr=False, compare=False)
+    _given_up: set[datetime] = field(default_factory=set, init=False, repr=False, compare=False)  # nothing follows
     _looks_back: bool = field(init=False, repr=False, compare=False)  # fire times may move to a later day
+    _moved: Callable[[datetime], datetime | None] = field(init=False, repr=False, compare=False)
+    _moved_start: datetime = field(init=False, repr=False, compare=False)  # `_moved` can be asked from here on
+    _moved_end: datetime = field(init=False, repr=False, compare=False)  # its later answers are not right
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "days", open_days(self.closed, self.rule, self.zone))
         object.__setattr__(self, "_runs", self.days.settled_runs)
         object.__setattr__(self, "_looks_back", self.rule in (Rule.AFTER, Rule.NEAREST))
+        moved = moved_schedule(self.schedule, self.days) or (self.schedule.after, LAST_INSTANT, FIRST_INSTANT)
+        for name, value in zip(("_moved", "_moved_start", "_moved_end"), moved, strict=True):
+            object.__setattr__(self, name, value)
 
     def after(self, instant: datetime) -> datetime | None:
+        if instant >= self._moved_start:
+            try:
+                fire = self._moved(instant)
+            except UnknownMonthError:
+                fire = None
+            if fire is not None and fire < self._moved_end:
+                return fire
+        return self._after_in_any_month(instant)
+
+    def _after_in_any_month(self, instant: datetime) -> datetime | None:
         fire = self.schedule.after(instant)
         if fire is not None:
             run = self._runs.get(fire.toordinal()) or self.days.settled_run(fire.toordinal())
             if run[0] <= fire < run[1] and (run[0] <= instant or not self._looks_back or self._is_settled(instant)):
                 return fire
         if instant < EARLIEST:
-            return self.after(EARLIEST)
+            return self._after_in_any_month(EARLIEST)
         try:
             return self._first_open(fire) if self.rule is Rule.SKIP else self._search(instant, fire)
         except OverflowError:  # after the last day of the calendar
@@ -228,14 +258,14 @@ class OnOpenDays:
         if not self.days.is_open(day):
             return []
         first, last = self.days.sources_of(day)
-        found = [
+        found = {
             source
             for each in range(first, last + 1)
             if each != day
-            for start, end, offset in parts_of_day(each, self.zone)
-            for source in self._from_wall_times(day, each, fire, start, end, offset)
-        ]
-        return sorted(own + found)
+            for part in self._parts_of_day(each)
+            for source in self._from_wall_times(day, each, fire, *part)
+        }
+        return sorted(found.union(own))
 
     def fires_on(self, day: int, start: datetime, end: datetime) -> set[datetime]:
         """Return the fire times in [start, end), which lies within the day with this ordinal."""
@@ -244,21 +274,40 @@ class OnOpenDays:
         found = set(between(self.schedule, start, end))
         first, last = self.days.sources_of(day)
         for each in range(first, last + 1):
-            for low, high, offset in () if each == day else parts_of_day(each, self.zone):
+            for schedule, low, high, offset in () if each == day else self._parts_of_day(each):
                 move = _midnight(day) - _midnight(each) + offset
-                found |= {_instant_showing(fire + move, self.zone) for fire in between(self.schedule, low, high)}
+                found |= {_instant_showing(fire + move, self.zone) for fire in between(schedule, low, high)}
         return {fire for fire in found if start <= fire < end}
 
+    def _parts_of_day(self, day: int) -> Iterator[tuple[Schedule, datetime, datetime, timedelta]]:
+        """Yield the parts [start, end) of a day with an offset, each with the schedule to ask for its fire times.
+
+        A day with wall times that clocks skip is one part in wall times.
+        """
+        written = written_times(self.schedule, day, self.zone)
+        if written is not None:
+            yield written, _midnight(day), _midnight(day + 1), NOTHING
+            return
+        for start, end, offset in parts_of_day(day, self.zone):
+            yield self.schedule, start, end, offset
+
     def _from_wall_times(
-        self, day: int, source: int, fire: datetime, start: datetime, end: datetime, offset: timedelta
+        self,
+        day: int,
+        source: int,
+        fire: datetime,
+        schedule: Schedule,
+        start: datetime,
+        end: datetime,
+        offset: timedelta,
     ) -> Iterator[datetime]:
         """Yield the fire times of a part of the day `source` that move to `fire`, which is on `day`."""
         earliest = _highest_wall_time(just_before(fire), self.zone) - _midnight(day)
         latest = _highest_wall_time(fire, self.zone) - _midnight(day)
         midnight = _midnight(source) - offset
-        for each in between(self.schedule, max(start, midnight + earliest + TICK), min(end, midnight + latest + TICK)):
+        for each in between(schedule, max(start, midnight + earliest + TICK), min(end, midnight + latest + TICK)):
             if _instant_showing(_midnight(day) + (each - midnight), self.zone) == fire:
-                yield each
+                yield schedule.instant_of(each) if isinstance(schedule, WrittenTimes) else each
 
     def _is_settled(self, instant: datetime) -> bool:
         low, high = self.days.settled_run(instant.toordinal())
@@ -266,11 +315,21 @@ class OnOpenDays:
 
     def _first_open(self, fire: datetime | None) -> datetime | None:
         """Return the first fire time on an open day from `fire` on."""
+        if fire in self._given_up:
+            return None
+        first = fire
         for _ in range(MAX_CLOSED_PERIODS):
-            if fire is None or self.days.is_open(self._day(fire)):
+            if fire is None:
+                return None
+            day = self._day(fire)
+            if self.days.is_open(day):
                 return fire
-            following = self.days.next_kept(self._day(fire))
+            following = self.days.next_kept(day)
             fire = None if following is None else self.schedule.after(just_before(start_of_day(following, self.zone)))
+        if first is not None:
+            if len(self._given_up) >= MAX_GIVEN_UP:
+                self._given_up.clear()
+            self._given_up.add(first)
         return None
 
     def _search(self, instant: datetime, following: datetime | None) -> datetime | None:
@@ -328,9 +387,9 @@ class OnOpenDays:
         day = first
         while day <= last:
             following: datetime | None = None
-            for start, end, offset in () if day == target else parts_of_day(day, self.zone):
+            for schedule, start, end, offset in () if day == target else self._parts_of_day(day):
                 midnight = _midnight(day) - offset
-                fire = self.schedule.after(max(just_before(start), midnight + since))
+                fire = schedule.after(max(just_before(start), midnight + since))
                 if fire is None:
                     break
                 if fire < end:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from recurrence.clock_effects import ClockEffect, ZoneChange, changes_of, effects_of
+from recurrence.clock_effects import ClockEffect, ZoneChange, changes_of, effects_of, effects_within_count
 from triggers.models import Trigger, parsed_or_none
 from triggers.scheduling import change_definition
 
@@ -26,6 +26,8 @@ class FiringTrigger(NamedTuple):
     definition: dict[str, Any]
     anchored_at: datetime
     closed_days_id: UUID | None
+    next_fire_at: datetime
+    fires_left: int | None
     job_id: int
     job_name: str
     collection_name: str
@@ -48,6 +50,7 @@ def coming_changes(triggers: QuerySet[Trigger], start: datetime, end: datetime) 
     """
     columns = (
         *("id", "name", "format", "definition", "anchored_at", "closed_days_id"),
+        *("next_fire_at", "fires_left"),
         *("job_id", "job__name", "job__collection__name", "job__collection__subscription_id"),
     )
     firing = triggers.filter(next_fire_at__isnull=False).order_by("pk").values_list(*columns)
@@ -63,7 +66,8 @@ def _touched(rows: Iterable[FiringTrigger], start: datetime, end: datetime) -> l
         if compiled is None or compiled.zone is UTC:
             continue
         zones.add(compiled.zone)
-        for effect in effects_of(compiled.schedule, start, end):
+        found = effects_of(compiled.schedule, start, end)
+        for effect in effects_within_count(found, compiled.schedule, row.next_fire_at, row.fires_left):
             effects[effect.change].append((row, effect))
     changes = [change for zone in zones for change in changes_of(zone, start, end)]
     changes.sort(key=lambda each: (each.at, str(each.zone)))

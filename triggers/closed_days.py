@@ -247,21 +247,23 @@ def renew_event_days(now: datetime, is_over: Callable[[], bool]) -> bool:
         if calendar.event_state != _event_calendars().state(calendar.document["calendars"], now):
             try:
                 with locked(calendar) as stored:
-                    _renew(stored, now)
+                    renew(stored, now)
             except (ClosedDays.DoesNotExist, Subscription.DoesNotExist):  # deleted meanwhile
                 continue
     return True
 
 
-def _renew(calendar: ClosedDays, now: datetime) -> None:
+def renew(calendar: ClosedDays, now: datetime) -> bool:
+    """Store a new version of a calendar that is `locked` if its events close other days.  Return True if they do."""
     document = calendar.document
     if calendar.version and _event_days(document, calendar.subscription_id, now) == calendar.version.event_days:
         calendar.event_state = _event_calendars().state(document["calendars"], now)
         calendar.save(update_fields=["event_state"])
-        return
+        return False
     _store_version(calendar, document, now)
     calendar.save(update_fields=["version", "event_state"])
     _recompute(calendar, Caller(), now)
+    return True
 
 
 # Next fire times
@@ -333,10 +335,10 @@ class Recomputation:
         return 100 if left == 0 else max(1, min(99, (total - left) * 100 // total))
 
     def undo(self, operation: Operation, now: datetime) -> None:
-        """Do nothing: the change is stored, and the other triggers go on with the version that they have."""
+        """Do nothing: the change is stored.  The next write to the calendar recomputes the triggers that are left."""
 
 
-register(RECOMPUTE, Recomputation())
+register(RECOMPUTE, Recomputation(), is_cancellable=False)
 
 
 # Comparison

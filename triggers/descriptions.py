@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from jobs.warnings import JobWarning
-from recurrence.clock_effects import clock_warnings
+from recurrence.clock_effects import ClockEffect, Effect, effects_of, effects_within_count
 from recurrence.describe import describe
 from recurrence.wire import Parsed, WireError
 from triggers.models import MAIN, Trigger, parsed
@@ -32,9 +32,24 @@ def describe_definition(
 
 
 def clock_change_warnings(parsed: Parsed, now: datetime) -> list[str]:
-    """Return a sentence for each coming clock change that moves, doubles or leaves out fire times of a schedule."""
+    """Return a sentence for each coming clock change that moves, doubles or leaves out fire times of a schedule.
+
+    The schedule begins to count at `now`.
+    """
+    return _texts(parsed, now, now, parsed.count)
+
+
+def trigger_clock_change_warnings(
+    parsed: Parsed, now: datetime, next_fire_at: datetime | None, fires_left: int | None
+) -> list[str]:
+    """Return the same sentences for a stored trigger, which fires `fires_left` more times; None: without end."""
+    return _texts(parsed, now, next_fire_at or now, fires_left)
+
+
+def _texts(parsed: Parsed, now: datetime, since: datetime, fires_left: int | None) -> list[str]:
     today = datetime.combine(now.astimezone(UTC), time(), UTC)
-    return list(_warnings_from(parsed, today))
+    effects = _effects_from(parsed, today)
+    return [each.text for each in effects_within_count(effects, parsed.schedule, since, fires_left)]
 
 
 def job_schedule_warnings(main: Trigger, now: datetime) -> list[JobWarning]:
@@ -42,14 +57,16 @@ def job_schedule_warnings(main: Trigger, now: datetime) -> list[JobWarning]:
     parsed = main.parsed_or_none
     if parsed is None:
         return []
+    rest = main.next_fire_at, main.fires_left
     texts = [("schedule", text) for text in parsed.warnings]
-    texts += [("clock_change", text) for text in clock_change_warnings(parsed, now)]
+    texts += [("clock_change", text) for text in trigger_clock_change_warnings(parsed, now, *rest)]
     return [JobWarning(code, "schedule", text) for code, text in texts]
 
 
 @lru_cache(maxsize=10_000)
-def _warnings_from(parsed: Parsed, day: datetime) -> tuple[str, ...]:
-    return tuple(clock_warnings(parsed.schedule, day, day + WARNED))
+def _effects_from(parsed: Parsed, day: datetime) -> tuple[ClockEffect, ...]:
+    effects = effects_of(parsed.schedule, day, day + WARNED)
+    return tuple(each for each in effects if each.effect is not Effect.NONE)
 
 
 def describe_triggers(triggers: Iterable[Trigger]) -> str:

@@ -191,4 +191,4 @@ def read_zone_data(**_: object) -> None:
     current()
 
 
-register(KIND, Recomputation())
+register(KIND, Recomputation(), is_cancellable=False)

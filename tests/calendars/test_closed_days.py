@@ -9,12 +9,15 @@ from accounts.models import ApiToken, Membership, Role
 from calendars import editing
 from calendars.models import Calendar, Share
 from calendars.tasks import renew_closed_days
+from operations.reports import read_report
 from tests.calendars.conftest import recurrence, times
 from tests.conftest import utc
 from triggers.models import ClosedDays, ClosedDaysVersion, Trigger
+from triggers.zone_updates import apply_data
 
 ADDRESS = "/api/closed-days"
 THURSDAY, FRIDAY, SATURDAY = (utc(f"2026-11-{day}T08:00Z") for day in ("05", "06", "07"))
+VADUZ = "Europe/Vaduz"
 SCHEDULE = {
     "format": "quartz",
     "expression": "0 0 8 * * ?",
@@ -115,6 +118,23 @@ def test_operator_may_change_other_days_beside_a_calendar_of_somebody_else(api_o
     assert bob.patch(f"{ADDRESS}/offices", {"weekend": ["sunday"]}).status_code == 200
     other = [{"calendar": str(calendar.pk)}]
     assert bob.patch(f"{ADDRESS}/offices", {"calendars": other}).status_code == 400
+
+
+def test_new_time_zone_data_renews_the_days_of_events(api, calendar, offices, make_job, start_with_zones, carry_out):
+    apply_data(start_with_zones("2031a"), timezone.now())
+    job = make_job(now=timezone.now(), schedule={"startTime": "2026-12-01T08:00:00Z"})
+    api.post("/api/triggers", {"job": job.pk, "name": "extra", "schedule": SCHEDULE})
+    when = times("2026-11-05T23:30", "2026-11-05T23:45", VADUZ)
+    editing.create(calendar, {"subject": "Move", "categories": ["Closed"], **when}, timezone.now())
+    assert Trigger.objects.get(name="extra").next_fire_at == THURSDAY
+
+    (operation,) = apply_data(start_with_zones("2031b", {VADUZ: "Asia/Tokyo"}), timezone.now())
+    carry_out()
+
+    assert [*listed(api, last="2026-11-10")] == ["05"]
+    assert Trigger.objects.get(name="extra").next_fire_at == FRIDAY
+    operation.refresh_from_db()
+    assert dict(read_report(operation).facts)["Closed days"] == "1 of 1 moved"
 
 
 # An iCalendar file

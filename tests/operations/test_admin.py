@@ -107,7 +107,7 @@ def test_operation_can_be_cancelled_on_its_page(browser, make_operation, collect
 
     assert "The operation stops before its next step" in page.text
     assert Operation.objects.get().state == "canceled"
-    assert "already ended" in browser.post(f"{LIST}{operation.pk}/cancel/", follow=True).text
+    assert "Already ended" in browser.post(f"{LIST}{operation.pk}/cancel/", follow=True).text
 
 
 def test_list_has_cancel_buttons_for_open_operations(browser, make_operation):
@@ -259,3 +259,13 @@ def test_deletion_during_another_operation_is_refused_with_a_message(browser, ar
     assert JobCollection.objects.get().state == "disabled"
     form = {"action": "delete_selected", "_selected_action": [collection.pk], "post": "yes"}
     assert "wait for its end" in browser.post(COLLECTIONS, form, follow=True).text
+
+
+def test_operation_that_cannot_be_cancelled_has_no_button(browser, make_operation):
+    operation = make_operation("running", kind="closed_days.recompute", target="germany")
+
+    assert f"{operation.pk}/cancel/" not in browser.get(LIST).text
+    page = browser.post(f"{LIST}{operation.pk}/cancel/", follow=True).text
+
+    assert "Cannot be cancelled, because stored fire times would stay wrong" in page
+    assert Operation.objects.get().cancel_requested_at is None

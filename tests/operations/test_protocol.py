@@ -390,3 +390,12 @@ def test_collection_list_shows_the_provisioning_state(arm, collection):
     listed = arm.get(arm.collections).json()["value"]
 
     assert [row["properties"]["provisioningState"] for row in listed] == ["Deleting"]
+
+
+def test_operation_that_cannot_be_cancelled_is_refused(arm, make_operation):
+    operation = make_operation("running", kind="closed_days.recompute")
+
+    response = arm.post(f"{LOCATION_PATH}/operations/{operation.pk}/cancel")
+
+    assert response.status_code == 409
+    assert "cannot be cancelled" in response.json()["error"]["message"]

@@ -369,6 +369,22 @@ def test_many_triggers_are_recomputed_by_an_operation(api, germany, save, monkey
     assert {each.next_fire_at for each in Trigger.objects.filter(pk__in=[t.pk for t in triggers])} == {MONDAY}
 
 
+def test_recomputation_of_fire_times_cannot_be_cancelled(api, germany, save, monkeypatch):
+    monkeypatch.setattr(closed_days, "TRIGGERS_AT_ONCE", 1)
+    triggers = [save(schedule(), f"t{number}") for number in range(3)]
+    address = api.patch(f"{ADDRESS}/germany", {"dates": [{"date": "2026-11-05"}]})["Location"]
+
+    response = api.post(f"{address}/cancel")
+
+    assert (response.status_code, response.json()["error"]["code"]) == (409, "not_cancellable")
+    operation = Operation.objects.get()
+    assert (operation.state, operation.cancel_requested_at) == (Operation.State.ACCEPTED, None)
+    carry_out(operation.pk, timezone.now, lambda: False)
+    assert THURSDAY not in {each.next_fire_at for each in Trigger.objects.filter(pk__in=[t.pk for t in triggers])}
+    over = api.post(f"{address}/cancel").json()["error"]
+    assert over["message"] == "the operation is succeeded already"
+
+
 # Comparison
 
 

@@ -259,3 +259,25 @@ def test_schedule_that_leaves_the_day_of_a_clock_change_out_has_no_warning(api):
     for members in ({"skips": ["2026-03-29"]}, {"closedDays": {"calendar": "offices", "rule": "after"}}):
         schedule = {"format": "quartz", **berlin("0 30 2 * * ?"), **members}
         assert api.post("/api/schedules/preview", {"schedule": schedule}).json()["warnings"] == []
+
+
+def test_clock_change_after_the_last_run_of_a_count_has_no_warning(api, make_job):
+    def schedule(count: int) -> dict:
+        start = {"startTime": "2026-03-20T02:30:00", "timeZone": "Europe/Berlin"}
+        return {"format": "azure", **start, "recurrence": {"frequency": "Day", "count": count}}
+
+    def warnings(count: int) -> list[str]:
+        return api.post("/api/schedules/preview", {"schedule": schedule(count)}).json()["warnings"]
+
+    assert (warnings(9), len(warnings(10))) == ([], 1)  # the tenth run is on 29 March
+    stored = []
+    for count in (9, 10):
+        body = {
+            "job": make_job().pk if not stored else stored[0]["job"],
+            "name": f"t{count}",
+            "schedule": schedule(count),
+        }
+        stored.append(api.post("/api/triggers", body).json())
+    assert [len(each["warnings"]) for each in stored] == [0, 1]
+    touched = [each["triggerName"] for change in changes(api, days=400) for each in change["triggers"]]
+    assert touched == ["t10"]

@@ -10,6 +10,7 @@ from rest_framework.test import APIClient
 
 from accounts.models import ApiToken, User
 from jobs.models import Job
+from recurrence.translation import FORMATS
 from tests.triggers.test_preview import azure_schedules, instants, json_values, quartz_schedules
 from triggers.models import Trigger
 
@@ -33,6 +34,36 @@ def test_translation_is_returned(api):
         "differences": [],
         "warnings": [],
     }
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_schedule_of_any_format_is_translated_into_any_other(api, to):
+    schedule = {"format": "once", "at": "2026-05-05T08:00:00Z"}
+
+    response = api.post(ADDRESS, {"schedule": schedule, "to": to, "now": NEW_YEAR}).json()
+
+    assert response["differences"] == []
+    if to in ("cron", "solar"):
+        assert response["schedule"] is None
+        assert response["cannotSay"]
+    else:
+        assert response["cannotSay"] == []
+        back = api.post(ADDRESS, {"schedule": response["schedule"], "to": "once", "now": NEW_YEAR}).json()
+        assert back["schedule"] == schedule
+
+
+def test_removed_days_of_a_rule_are_skips_of_the_translation(api):
+    schedule = {
+        "format": "rrule",
+        "start": {"dateTime": "2026-01-05T09:00:00", "timeZone": "Europe/Berlin"},
+        "rrule": "FREQ=WEEKLY",
+        "exdates": ["2026-01-12"],
+    }
+
+    response = api.post(ADDRESS, {"schedule": schedule, "to": "cron", "now": NEW_YEAR}).json()
+
+    assert response["schedule"]["skips"] == ["2026-01-12"]
+    assert (response["cannotSay"], response["differences"]) == ([], [])
 
 
 def test_members_that_every_format_has_are_kept(api):
@@ -96,7 +127,7 @@ def test_unknown_member_of_the_schedule_is_refused(api):
     [
         ({"schedule": None}, "schedule"),
         ({"schedule": {}}, "schedule.format"),
-        ({"schedule": {"format": "simple"}}, "schedule.format"),
+        ({"schedule": {"format": "sundial"}}, "schedule.format"),
         ({"schedule": {"format": "cron"}}, "schedule.expression"),
         ({"schedule": {"format": "cron", "expression": "* * * * * *"}}, "schedule.expression"),
         ({"schedule": OFFICE_HOURS | {"timeZone": "Mars"}}, "schedule.timeZone"),
@@ -177,7 +208,7 @@ class TranslationOfAnySchedule(TestCase):
         st.fixed_dictionaries(
             {
                 "schedule": cron_schedules | azure_schedules | quartz_schedules | json_values,
-                "to": st.sampled_from(["cron", "quartz", "azure"]) | json_values,
+                "to": st.sampled_from(FORMATS) | json_values,
             },
             optional={"now": instants | json_values},
         )

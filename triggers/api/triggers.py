@@ -44,7 +44,7 @@ from triggers import gates
 from triggers.api import examples
 from triggers.api.fields import ScheduleField, member_paths
 from triggers.definitions import TriggerDefinition, canonical, merge_patch
-from triggers.descriptions import clock_change_warnings, describe_definition
+from triggers.descriptions import describe_definition, trigger_clock_change_warnings
 from triggers.gates import HoldWindow
 from triggers.models import (
     MAIN,
@@ -329,7 +329,7 @@ TRIGGER_COLUMNS = (
     *("id", "job_id", "job__name", "job__collection__name", "name", "enabled", "format", "definition", "anchored_at"),
     "closed_days_id",
     *("priority", "group", "data_map", "misfire", "misfire_threshold", "next_fire_at", "previous_fire_at"),
-    *("created_at", "updated_at"),
+    *("fires_left", "created_at", "updated_at"),
 )
 
 
@@ -390,6 +390,7 @@ def rendered_trigger(row: Mapping[str, Any], windows: Sequence[HoldWindow], now:
     document = row["format"], row["definition"], row["anchored_at"], row["closed_days_id"]
     description, warnings = describe_definition(*document)
     compiled = parsed_or_none(*document)
+    changes = trigger_clock_change_warnings(compiled, now, fire_at, row["fires_left"]) if compiled else ()
     return {
         "id": row["id"],
         "job": row["job_id"],
@@ -409,7 +410,7 @@ def rendered_trigger(row: Mapping[str, Any], windows: Sequence[HoldWindow], now:
         "nextStartsAt": fire_at and compiled and delayed(fire_at, row["id"], compiled.jitter),
         "hold": rendered_hold(fire_at, hold),
         "previousFireAt": row["previous_fire_at"],
-        "warnings": [*warnings, *(clock_change_warnings(compiled, now) if compiled else ())],
+        "warnings": [*warnings, *changes],
         "createdAt": row["created_at"],
         "updatedAt": row["updated_at"],
     }
