@@ -21,6 +21,7 @@ from recurrence.zones import (
 
 MAX_MOVE = 31  # days: a fire time without an open day so near is left out
 MAX_CLOSED_PERIODS = 500  # a schedule that fires in so many closed periods, and not in between, never fires
+MAX_CLOSED_DAYS = 40 * 366  # nor if they take so long: 29 February on a given weekday comes once in forty years
 MAX_CACHED = 2000  # days in a cache
 MAX_MOVES = 62  # days from which fire times move to one day, to be cached
 NOON = timedelta(hours=12)
@@ -266,10 +267,17 @@ class OnOpenDays:
 
     def _first_open(self, fire: datetime | None) -> datetime | None:
         """Return the first fire time on an open day from `fire` on."""
+        last: int | None = None
         for _ in range(MAX_CLOSED_PERIODS):
-            if fire is None or self.days.is_open(self._day(fire)):
+            if fire is None:
+                return None
+            day = self._day(fire)
+            last = last or day + MAX_CLOSED_DAYS
+            if day > last:
+                return None
+            if self.days.is_open(day):
                 return fire
-            following = self.days.next_kept(self._day(fire))
+            following = self.days.next_kept(day)
             fire = None if following is None else self.schedule.after(just_before(start_of_day(following, self.zone)))
         return None
 
@@ -283,6 +291,7 @@ class OnOpenDays:
         day, target = today, days.target_of(today)
         if target == today and (found := self._first_on(today, instant, following)) is not None:
             return found
+        last: int | None = None
         for _ in range(MAX_CLOSED_PERIODS):
             source = days.next_source(day, target, today)
             if source is None:
@@ -295,6 +304,9 @@ class OnOpenDays:
             if fire is None:
                 return None
             day = self._day(fire)
+            last = last or day + MAX_CLOSED_DAYS
+            if day > last:
+                return None
             target = days.target_of(day)
             if target is not None and target > today:
                 since = max(instant, just_before(days.target(target).start))

@@ -241,6 +241,21 @@ def test_a_schedule_that_fires_on_closed_days_only_never_fires_when_they_are_ski
 
 
 @pytest.mark.parametrize("rule", Rule)
+@pytest.mark.parametrize("interval", [1, 13])
+def test_a_schedule_is_given_up_after_forty_years_on_closed_days(rule, interval):
+    summers = ClosedDays.of({"dates": [{"from": f"{year}-03-01", "to": f"{year}-10-31"} for year in range(2010, 2500)]})
+    schedule = OnOpenDays(wire.parse("rrule", yearly_rule(interval), CREATED_AT).schedule, summers, rule, UTC)
+
+    assert schedule.after(CREATED_AT) is None
+    assert calls_of(schedule, CREATED_AT) <= 2 * (40 // interval + 2)
+
+
+def yearly_rule(interval):
+    start = {"dateTime": "2010-06-01T09:00:00", "timeZone": "UTC"}
+    return {"start": start, "rrule": f"FREQ=YEARLY;INTERVAL={interval}"}
+
+
+@pytest.mark.parametrize("rule", Rule)
 @pytest.mark.parametrize(
     "format, definition",
     [
