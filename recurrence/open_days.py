@@ -324,9 +324,14 @@ class OnOpenDays:
         if target.moves is None:
             moved = self._first_moved(target.first, target.last, day, _highest_wall_time(instant, self.zone))
             return moved if found is None or (moved is not None and moved < found) else found
+        fire: datetime | None = None
         for low, high, distance in target.moves:
-            fire = self.schedule.after(max(instant - distance, low - TICK))
-            if fire is not None and fire < high and (found is None or fire + distance < found):
+            since = max(instant - distance, low - TICK)
+            if fire is None or fire <= since:  # else it is the first one after `since`, too
+                fire = self.schedule.after(since)
+                if fire is None:
+                    break
+            if fire < high and (found is None or fire + distance < found):
                 found = fire + distance
         return found
 

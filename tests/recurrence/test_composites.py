@@ -305,6 +305,16 @@ def test_fire_times_on_left_out_days_are_jumped_over():
     assert calls_of(OnOpenDays(seconds, year, Rule.AFTER, UTC), utc("2026-01-01T00:00Z")) <= 2 * 366
 
 
+@pytest.mark.parametrize("rule", [Rule.BEFORE, Rule.AFTER, Rule.NEAREST])
+def test_days_without_fire_times_are_not_searched_one_by_one(rule):
+    yearly = wire.parse("quartz", {"expression": "0 0 9 15 6 ?"}, CREATED_AT).schedule
+    months = [{"from": f"2026-{month:02}-02", "to": f"2026-{month:02}-28"} for month in range(1, 13)]
+    schedule = OnOpenDays(yearly, ClosedDays.of({"dates": months}), rule, UTC)
+
+    for day in ("2026-01-01", "2026-05-29", "2026-06-01", "2026-06-29"):
+        assert calls_of(schedule, utc(f"{day}T00:00Z")) <= 8
+
+
 def test_the_cost_of_an_answer_does_not_grow_with_its_distance_from_the_start():
     daily = wire.parse("quartz", {"expression": "0 0 9 * * ?", "timeZone": "Europe/Berlin"}, CREATED_AT).schedule
     schedule = OnOpenDays(daily, ClosedDays.of({"weekend": ["saturday"]}), Rule.AFTER, ZoneInfo("Europe/Berlin"))
