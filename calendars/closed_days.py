@@ -12,7 +12,9 @@ from django.db import transaction
 from accounts.models import User
 from calendars.errors import CalendarError
 from calendars.expansion import Occurrence, exceptions_in, expand
-from calendars.ics.importing import import_calendar
+from calendars.ics import parser
+from calendars.ics.import_plan import parse_groups
+from calendars.ics.importing import Import, groups_by_transaction
 from calendars.models import Calendar, Event, EventQuerySet
 from recurrence.wire import WireError
 
@@ -21,7 +23,7 @@ TICK = timedelta(microseconds=1)
 PAST, FUTURE = 31 * DAY, 800 * DAY  # the days around today whose events count
 NAME_LENGTH = 200
 MOST_EVENTS, MOST_OCCURRENCES = 2_000, 5_000  # of a calendar; later ones close no day
-LARGEST_FILE = 100_000  # bytes of an iCalendar file: no other write can happen while it is read on SQLite
+LARGEST_FILE = 100_000  # bytes of an iCalendar file
 
 
 class ClosingCalendars:
@@ -122,16 +124,21 @@ def _days_of(occurrence: Occurrence) -> tuple[date, date]:
 def dates_of_file(content: bytes, user: User, now: datetime) -> list[dict[str, str]]:
     """Return the days of the events of an iCalendar file near `now`, as items of `dates`.
 
-    Days in a row with the same name are one range.  Nothing is stored: the file is imported into a calendar that is
-    rolled back.  Raises CalendarError.
+    Days in a row with the same name are one range.  Nothing is stored: the file is imported into calendars that are
+    rolled back, in several transactions like every import.  Raises CalendarError.
     """
     if len(content) > LARGEST_FILE:
         raise CalendarError(f"the file must have at most {LARGEST_FILE:,} bytes", code="too_long")
-    with transaction.atomic():
-        calendar = Calendar.objects.create(owner=user, name="import")
-        import_calendar(calendar, content, now)
-        days = days_with_events(calendar, now.date() - PAST, now.date() + FUTURE)
-        transaction.set_rollback(True)
+    days: dict[date, str] = {}
+    change_count = 0
+    for groups in groups_by_transaction(parse_groups(parser.read(content), Calendar(owner=user), now, [])):
+        with transaction.atomic():
+            calendar = Calendar.objects.create(owner=user, name="import")
+            importer = Import(calendar, groups, now, user, change_count)
+            importer.import_groups()
+            days = {**days_with_events(calendar, now.date() - PAST, now.date() + FUTURE), **days}
+            transaction.set_rollback(True)
+        change_count = importer.change_count
     ranges: list[tuple[date, date, str]] = []
     for day in sorted(days):
         name = days[day].strip()

@@ -1,8 +1,8 @@
 """Closed days: which days a closed-day calendar closes, and their names.
 
 `recurrence.wire.closed_days` reads and checks the document of a calendar.  Public holidays are those of the package
-`holidays`: with substitute days ("observed"), and also on weekends.  The package knows most countries until 2100; for
-years that it does not know a country has no holidays.
+`holidays`: with substitute days ("observed"), and also on weekends.  The package knows most countries until LAST_YEAR;
+for years that it does not know a country has no holidays.
 """
 
 import warnings
@@ -20,6 +20,7 @@ BLOCK = 128  # days whose bits are computed together
 BLOCK_BITS = BLOCK.bit_length() - 1
 EVERY_BIT = (1 << BLOCK) - 1
 LAST_DAY = date.max.toordinal()
+LAST_YEAR = 2100  # that the package knows; it takes as long to find no holidays in a later year
 SEARCHED_DAYS = 20 * 366  # a search for an open day ends after so many days
 
 
@@ -186,7 +187,7 @@ class ClosedDays:
     def _single_days(self, first: int, last: int) -> Iterator[int]:
         """Yield the ordinals of holidays and yearly dates, at least all from `first` to `last`."""
         for year in range(_year(first), _year(last) + 1):
-            for country, subdivision in self.holidays:
+            for country, subdivision in self.holidays if year <= LAST_YEAR else ():
                 yield from (day.toordinal() for day in holidays_of(country, subdivision, year))
             for month, number in {(month, number) for month, number, _ in self.yearly}:
                 if not (month == 2 and number == 29 and not isleap(year)):
@@ -203,7 +204,7 @@ class ClosedDays:
         for event_day, name in self.event_days:
             if event_day == day:
                 yield "calendars", name
-        for country, subdivision in self.holidays:
+        for country, subdivision in self.holidays if day.year <= LAST_YEAR else ():
             names = holidays_of(country, subdivision, day.year)
             if day in names:
                 yield "holidays", names[day]

@@ -2,7 +2,7 @@
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
@@ -12,9 +12,13 @@ from threading import Lock
 
 from dateutil.rrule import rrulestr
 
+from recurrence.year_days import DayChoice, YearDays
+
 MAX_EMPTY_YEARS = 100  # a rule is searched for at least so many years
 JUMP = 3_653  # days; what is further away is searched from a period near it, not from the first day on
+LAST_AND_FIRST_WEEKS = frozenset((1, 52, 53))
 WHOLE_WEEK = 7  # days; the first week that dateutil searches begins with its start, the others are whole
+WEEKDAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 PARTS_WITH_DAYS = ("BYDAY", "BYMONTHDAY", "BYYEARDAY", "BYWEEKNO")
 LAST_DAY = date.max.toordinal()
 MONTHS_OF_YEAR = 12
@@ -128,14 +132,27 @@ class DateutilDays:
         ahead = max(0, (date.max.year - MAX_EMPTY_YEARS - begin.year) // 400) * DAYS_OF_400_YEARS
         before = begin.toordinal() + ahead
         self.budget(0)  # may raise already: the search for the first day can go up to the last year of the calendar
-        text = self.rule if start is None else self._rule_with_days()
-        rule = rrulestr(text, dtstart=datetime.combine(date.fromordinal(before), time()))
-        for each in chain(_until_the_last_year(rule), [None]):
+        rule = self._days_by_arithmetic(date.fromordinal(before))
+        if rule is None:
+            text = self.rule if start is None else self._rule_with_days()
+            rule = _until_the_last_year(rrulestr(text, dtstart=datetime.combine(date.fromordinal(before), time())))
+        for each in chain(rule, [None]):
             ordinal = (each or date.max).toordinal()
             self.budget(ordinal - before)
             before = ordinal
             if each is not None:
                 yield date.fromordinal(ordinal - ahead)
+
+    def _days_by_arithmetic(self, begin: date) -> Iterator[date] | None:
+        """Return the days of a rule with FREQ=DAILY, or no days if no year has one; None: dateutil must search them.
+
+        dateutil searches a rule without days day by day, for hundreds of years.
+        """
+        parts = dict(part.split("=") for part in self.rule.split(";"))
+        days = YearDays(begin, _choice_of(parts))
+        if parts["FREQ"] == "DAILY" and "BYWEEKNO" not in parts:
+            return _every_nth_day(days, int(parts.get("INTERVAL", 1))) if _takes_first(parts) else iter(())
+        return iter(()) if days.on_or_after(begin) is None else None
 
     def _rule_with_days(self) -> str:
         """Return the rule with the days that dateutil would take from the start of the search."""
@@ -180,6 +197,42 @@ class FoundDays:
     def _restart(self) -> None:
         self._found_days = array("i")
         self._rest = self._begin()
+
+
+def _choice_of(parts: Mapping[str, str]) -> DayChoice:
+    """Return the days that the parts allow in a year.  The numbers of weekdays, INTERVAL and BYSETPOS leave out more.
+
+    With BYWEEKNO the weeks beside it are allowed, too: at the turn of a year dateutil takes some days of other weeks.
+    """
+    months, month_days, year_days, weeks = (
+        frozenset(map(int, parts[name].split(","))) if name in parts else frozenset[int]()
+        for name in ("BYMONTH", "BYMONTHDAY", "BYYEARDAY", "BYWEEKNO")
+    )
+    if weeks:
+        weeks = frozenset(each + beside for each in weeks for beside in (-1, 0, 1)) - {0} | LAST_AND_FIRST_WEEKS
+    weekdays = frozenset(WEEKDAYS.index(each[-2:]) for each in parts["BYDAY"].split(",")) if "BYDAY" in parts else ()
+    week_start = WEEKDAYS.index(parts.get("WKST", "MO"))
+    return DayChoice(months, month_days, frozenset(weekdays), year_days, weeks, week_start)
+
+
+def _takes_first(parts: Mapping[str, str]) -> bool:
+    """Return True if BYSETPOS leaves the only day of a period of one day."""
+    return "BYSETPOS" not in parts or not {"1", "+1", "-1"}.isdisjoint(parts["BYSETPOS"].split(","))
+
+
+def _every_nth_day(days: YearDays, interval: int) -> Iterator[date]:
+    """Yield those of the days that are a number of intervals after the start."""
+    start, ordinal = days.start.toordinal(), days.start.toordinal()
+    while ordinal <= LAST_DAY:
+        found = days.on_or_after(date.fromordinal(ordinal))
+        if found is None:
+            return
+        if found.toordinal() > ordinal:
+            ordinal = found.toordinal() + (start - found.toordinal()) % interval
+            if ordinal > found.toordinal():
+                continue
+        yield found
+        ordinal += interval
 
 
 def _until_the_last_year(rule: Iterable[datetime]) -> Iterator[datetime]:

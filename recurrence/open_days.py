@@ -24,6 +24,7 @@ from recurrence.zones import (
 
 MAX_MOVE = 31  # days: a fire time without an open day so near is left out
 MAX_CLOSED_PERIODS = 500  # a schedule that fires in so many closed periods, and not in between, never fires
+MAX_CLOSED_DAYS = 40 * 366  # nor if they take so long: 29 February on a given weekday comes once in forty years
 MAX_CACHED = 2000  # days in a cache
 MAX_GIVEN_UP = 100  # fire times of a schedule, in a cache
 MAX_MOVES = 62  # days from which fire times move to one day, to be cached
@@ -318,10 +319,14 @@ class OnOpenDays:
         if fire in self._given_up:
             return None
         first = fire
+        last: int | None = None
         for _ in range(MAX_CLOSED_PERIODS):
             if fire is None:
                 return None
             day = self._day(fire)
+            last = last or day + MAX_CLOSED_DAYS
+            if day > last:
+                break
             if self.days.is_open(day):
                 return fire
             following = self.days.next_kept(day)
@@ -342,6 +347,7 @@ class OnOpenDays:
         day, target = today, days.target_of(today)
         if target == today and (found := self._first_on(today, instant, following)) is not None:
             return found
+        last: int | None = None
         for _ in range(MAX_CLOSED_PERIODS):
             source = days.next_source(day, target, today)
             if source is None:
@@ -354,6 +360,9 @@ class OnOpenDays:
             if fire is None:
                 return None
             day = self._day(fire)
+            last = last or day + MAX_CLOSED_DAYS
+            if day > last:
+                return None
             target = days.target_of(day)
             if target is not None and target > today:
                 since = max(instant, just_before(days.target(target).start))
@@ -371,9 +380,14 @@ class OnOpenDays:
         if target.moves is None:
             moved = self._first_moved(target.first, target.last, day, _highest_wall_time(instant, self.zone))
             return moved if found is None or (moved is not None and moved < found) else found
+        fire: datetime | None = None
         for low, high, distance in target.moves:
-            fire = self.schedule.after(max(instant - distance, low - TICK))
-            if fire is not None and fire < high and (found is None or fire + distance < found):
+            since = max(instant - distance, low - TICK)
+            if fire is None or fire <= since:  # else it is the first one after `since`, too
+                fire = self.schedule.after(since)
+                if fire is None:
+                    break
+            if fire < high and (found is None or fire + distance < found):
                 found = fire + distance
         return found
 

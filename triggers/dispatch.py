@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from uuid import UUID, uuid4
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from jobs import bulk_sql
 from jobs.finishing import finish_jobs
@@ -31,13 +31,15 @@ from triggers.publisher import ReadyRun, RunPublisher
 logger = logging.getLogger(__name__)
 
 BATCH = 500  # triggers, or runs to publish, in one transaction
-SEARCHED_BATCH = 100  # the least places for triggers of SEARCHED_FORMATS in one transaction
+SEARCHED_BATCH = 100  # the least places for SEARCHED triggers in one transaction
 LARGE_SHARE = BATCH // 5  # a subscription with more rows in a full batch is busy: it would delay others
 NEWEST = 10 * BATCH  # due triggers, or runs to publish, among which those of other subscriptions are looked for
 LOOK_INTERVAL_S = 0.3  # between two such searches, each of which reads NEWEST rows
 TIMES = 2_000  # fire times in one transaction: triggers that are far behind make a smaller batch
-SEARCHED_FORMATS = ("rrule",)  # formats whose fire times are searched day by day: 0.1 s for the longest search
-MAX_SEARCH_S = 0.5  # in one transaction: the triggers of other formats wait meanwhile
+SEARCHED_FORMATS = ("rrule", "solar")  # formats whose fire times are searched day by day
+# triggers whose longest search takes tenths of a second: of these formats, and of schedules with closed days
+SEARCHED = Q(format__in=SEARCHED_FORMATS) | Q(closed_days__isnull=False)
+MAX_SEARCH_S = 0.5  # in one transaction: the other triggers wait meanwhile
 REPUBLISH = timedelta(seconds=10)  # a run that no worker has started by then is published again
 LOCK: dict[str, Any] = {"of": ("self",), "skip_locked": True, "no_key": True}  # without effect on SQLite
 Rows = TypeVar("Rows", bound=QuerySet)
@@ -160,12 +162,12 @@ class DueTrigger(NamedTuple):
 def _due(now: datetime, looks_for_others: bool) -> list[DueTrigger]:
     """Return due triggers, locked where the database has row locks, in the order in which they are planned.
 
-    Triggers of SEARCHED_FORMATS get the places that the others leave, and at least SEARCHED_BATCH places.
+    SEARCHED triggers get the places that the others leave, and at least SEARCHED_BATCH places.
     """
     due = Trigger.objects.due(now)
-    triggers = _fetch_triggers(due.exclude(format__in=SEARCHED_FORMATS), BATCH)
+    triggers = _fetch_triggers(due.exclude(SEARCHED), BATCH)
     places = max(BATCH - len(triggers), SEARCHED_BATCH)
-    triggers += _fetch_triggers(due.filter(format__in=SEARCHED_FORMATS), places)
+    triggers += _fetch_triggers(due.filter(SEARCHED), places)
     triggers.sort(key=lambda each: (each.due_at, each.priority, each.id))
     if looks_for_others and len(triggers) >= BATCH:
         others = _of_other_subscriptions(due, "next_fire_at", "job__collection__subscription", triggers)
@@ -297,14 +299,14 @@ class RunRow(NamedTuple):
 def _plans(triggers: Iterable[DueTrigger], now: datetime) -> list[TriggerPlan]:
     """Plan triggers in order, until they have TIMES fire times, the most for one transaction.
 
-    Triggers of SEARCHED_FORMATS are left for the next pass when their search has taken MAX_SEARCH_S.
+    SEARCHED triggers are left for the next pass when their search has taken MAX_SEARCH_S.
     """
     plans: list[TriggerPlan] = []
     times, searched_s = 0, 0.0
     for due in triggers:
         if times >= TIMES:
             break
-        is_searched = due.format in SEARCHED_FORMATS
+        is_searched = due.format in SEARCHED_FORMATS or due.closed_days_id is not None
         if is_searched and searched_s >= MAX_SEARCH_S:
             continue
         began = perf_counter()

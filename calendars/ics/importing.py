@@ -14,7 +14,7 @@ These further events have their own UIDs, derived from the UID in the file, so t
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
 from typing import Any, cast
@@ -58,26 +58,34 @@ def import_calendar(
     if len(content if isinstance(content, bytes) else content.encode(errors="replace")) > LARGEST:
         raise CalendarError(f"must have at most {LARGEST} bytes", path="file", code="too_large")
     lines: list[Line] = []
-    groups = parse_groups(parser.read(content), calendar, now, lines)
     change_count = 0
-    for first in range(0, len(groups), GROUPS):
-        started_at = time.monotonic()
+    for groups in groups_by_transaction(parse_groups(parser.read(content), calendar, now, lines)):
         with transaction.atomic():
             (locked,) = lock_calendars(calendar.pk)
-            importer = Import(locked, groups[first : first + GROUPS], now, viewer or locked.owner, change_count)
+            importer = Import(locked, groups, now, viewer or locked.owner, change_count)
             importer.import_groups()
             if dry_run:
                 transaction.set_rollback(True)
         change_count = importer.change_count
+    return Report(tuple(sorted(lines, key=lambda line: line.line)), dry_run)
+
+
+def groups_by_transaction(groups: Sequence[UidGroup]) -> Iterator[Sequence[UidGroup]]:
+    """Yield the groups of each transaction, which the caller ends.  Between two of them, other writers have their time.
+
+    The caller must not be in a transaction itself.
+    """
+    for first in range(0, len(groups), GROUPS):
+        started_at = time.monotonic()
+        yield groups[first : first + GROUPS]
         if first + GROUPS < len(groups):
             time.sleep(time.monotonic() - started_at)
-    return Report(tuple(sorted(lines, key=lambda line: line.line)), dry_run)
 
 
 class Import:
     """The import of some groups of a file into a locked calendar, with the events that are already there."""
 
-    def __init__(self, calendar: Calendar, groups: list[UidGroup], now: datetime, viewer, change_count: int):
+    def __init__(self, calendar: Calendar, groups: Sequence[UidGroup], now: datetime, viewer, change_count: int):
         self.calendar, self.groups, self.now, self.viewer = calendar, groups, now, viewer
         self.change_count = change_count  # of the whole file
         self.used_uids: set[str] = set()

@@ -3,10 +3,12 @@
 from datetime import date
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from accounts.models import ApiToken, Membership, Role
 from calendars import editing
+from calendars.ics import importing
 from calendars.models import Calendar, Share
 from calendars.tasks import renew_closed_days
 from operations.reports import read_report
@@ -165,6 +167,22 @@ def test_dates_are_taken_from_a_file(api):
         ]
         assert response.json()["revision"] == 2
     assert Calendar.objects.filter(name="import").count() == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_other_writers_get_their_turn_while_dates_are_taken_from_a_file(api, monkeypatch):
+    monkeypatch.setattr(importing, "GROUPS", 2)
+    is_in_transaction = []
+    monkeypatch.setattr(importing.time, "sleep", lambda _: is_in_transaction.append(connection.in_atomic_block))
+    api.post(ADDRESS, {"name": "offices"})
+    days = [f"2026-12-0{number}" for number in range(1, 6)]
+    file = ics(*(f"DTSTART;VALUE=DATE:{day.replace('-', '')}\r\nSUMMARY:Move {day}" for day in days))
+
+    response = api.generic("POST", f"{ADDRESS}/offices/import", file, "text/calendar")
+
+    assert response.json()["dates"] == [{"date": day, "name": f"Move {day}"} for day in days]
+    assert is_in_transaction == [False, False]
+    assert not Calendar.objects.filter(name="import").exists()
 
 
 def test_file_that_is_no_calendar_is_refused(api):

@@ -122,6 +122,15 @@ def test_a_year_that_the_package_does_not_know_has_no_holidays():
     assert not holidays_of("DE", None, 1900)
 
 
+def test_holidays_of_later_years_are_not_computed():
+    calendar = closed(holidays=[{"country": "DE", "subdivision": "SL"}])
+    before = holidays_of.cache_info().misses
+
+    assert calendar.next_open(date(2250, 1, 1)) == date(2250, 1, 1)
+    assert calendar.name_of(date(2250, 1, 1)) is None
+    assert holidays_of.cache_info().misses == before
+
+
 def test_the_first_and_the_last_year_can_be_asked():
     calendar = closed(weekend=["saturday", "sunday"], holidays=[{"country": "DE"}], dates=[{"month": 2, "day": 29}])
 

@@ -241,6 +241,21 @@ def test_a_schedule_that_fires_on_closed_days_only_never_fires_when_they_are_ski
 
 
 @pytest.mark.parametrize("rule", Rule)
+@pytest.mark.parametrize("interval", [1, 13])
+def test_a_schedule_is_given_up_after_forty_years_on_closed_days(rule, interval):
+    summers = ClosedDays.of({"dates": [{"from": f"{year}-03-01", "to": f"{year}-10-31"} for year in range(2010, 2500)]})
+    schedule = OnOpenDays(wire.parse("rrule", yearly_rule(interval), CREATED_AT).schedule, summers, rule, UTC)
+
+    assert schedule.after(CREATED_AT) is None
+    assert calls_of(schedule, CREATED_AT) <= 2 * (40 // interval + 2)
+
+
+def yearly_rule(interval):
+    start = {"dateTime": "2010-06-01T09:00:00", "timeZone": "UTC"}
+    return {"start": start, "rrule": f"FREQ=YEARLY;INTERVAL={interval}"}
+
+
+@pytest.mark.parametrize("rule", Rule)
 @pytest.mark.parametrize(
     "format, definition",
     [
@@ -288,6 +303,16 @@ def test_fire_times_on_left_out_days_are_jumped_over():
     assert calls_of(OnOpenDays(seconds, year, Rule.SKIP, UTC), utc("2026-01-01T00:00Z")) <= 3
     assert calls_of(OnOpenDays(seconds, year, Rule.BEFORE, UTC), utc("2026-01-01T00:00Z")) <= 3
     assert calls_of(OnOpenDays(seconds, year, Rule.AFTER, UTC), utc("2026-01-01T00:00Z")) <= 2 * 366
+
+
+@pytest.mark.parametrize("rule", [Rule.BEFORE, Rule.AFTER, Rule.NEAREST])
+def test_days_without_fire_times_are_not_searched_one_by_one(rule):
+    yearly = wire.parse("quartz", {"expression": "0 0 9 15 6 ?"}, CREATED_AT).schedule
+    months = [{"from": f"2026-{month:02}-02", "to": f"2026-{month:02}-28"} for month in range(1, 13)]
+    schedule = OnOpenDays(yearly, ClosedDays.of({"dates": months}), rule, UTC)
+
+    for day in ("2026-01-01", "2026-05-29", "2026-06-01", "2026-06-29"):
+        assert calls_of(schedule, utc(f"{day}T00:00Z")) <= 8
 
 
 def test_the_cost_of_an_answer_does_not_grow_with_its_distance_from_the_start():

@@ -11,7 +11,7 @@ from accounts.models import Subscription
 from jobs.models import Job, JobCollection, Run
 from jobs.run_now import run_now
 from tests.conftest import NOW, utc
-from triggers import dispatch
+from triggers import closed_days, dispatch
 from triggers.dispatch import BATCH, REPUBLISH, Dispatcher, claim_ready, dispatch_due
 from triggers.misfire import SINGLE_LIMIT
 from triggers.models import Trigger
@@ -487,14 +487,27 @@ def test_dispatching_uses_indexes(make_job):
         assert index in plan
 
 
-def test_triggers_that_take_long_to_search_leave_time_and_places_to_others(make_job, make_trigger, monkeypatch):
+@pytest.mark.parametrize(
+    "format, definition",
+    [
+        (
+            "rrule",
+            {"start": {"dateTime": "2026-01-05T07:00:00", "timeZone": "UTC"}, "rrule": "FREQ=YEARLY;BYYEARDAY=5"},
+        ),
+        ("solar", {"event": "noon", "latitude": 52, "longitude": 13, "extras": ["2026-01-05T07:00:00Z"]}),
+        ("quartz", {"expression": "0 0 7 ? * MON", "closedDays": {"calendar": "offices", "rule": "skip"}}),
+    ],
+)
+def test_triggers_that_take_long_to_search_leave_time_and_places_to_others(
+    make_job, make_trigger, monkeypatch, format, definition
+):
     monkeypatch.setattr(dispatch, "BATCH", 3)
     monkeypatch.setattr(dispatch, "MAX_SEARCH_S", 1e-9)
     searched_job = make_job("searched", schedule={"startTime": "2026-02-05T08:00:00Z"})
-    start = {"dateTime": "2026-01-05T07:00:00", "timeZone": "UTC"}
+    closed_days.create(searched_job.collection.subscription, "offices", {"weekend": ["sunday"]}, START)
     for number in range(4):
-        definition = {"start": start, "rrule": f"FREQ=YEARLY;BYYEARDAY=5,{number + 10}"}
-        make_trigger(searched_job, f"rule-{number}", format="rrule", definition=definition)
+        make_trigger(searched_job, f"rule-{number}", format=format, definition=definition)
+    Trigger.objects.exclude(name="default").update(next_fire_at=START - HOUR, misfire=Trigger.Misfire.FIRE_ALL)
     make_job("later", schedule=HOURLY)
 
     names = []

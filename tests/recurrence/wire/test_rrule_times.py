@@ -15,6 +15,7 @@ from recurrence.describe import describe
 from recurrence.schedules import FIRST_INSTANT, between
 from recurrence.wire import WireError, parse, render
 from tests.recurrence.samples import CREATED_AT, by_day, first, utc, walk
+from tests.recurrence.wire.test_wire import count_lines
 
 STEPS = {"SECONDLY": 86_400, "MINUTELY": 1440, "HOURLY": 24}  # a day
 MOST_STEPS = 3_000  # of dateutil, for one rule
@@ -367,3 +368,22 @@ def test_day_that_a_zone_skipped_has_no_fire_time():
     days = [fire.astimezone(ZoneInfo("Pacific/Apia")).date() for fire in first(3, schedule)]
 
     assert days == [date(2011, 12, 29), date(2011, 12, 29), date(2011, 12, 31)]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "FREQ=DAILY;BYMONTH=6;BYYEARDAY=275;BYSETPOS=1",
+        "FREQ=WEEKLY;BYMONTH=6;BYYEARDAY=275",
+        "FREQ=MONTHLY;BYMONTH=6;BYYEARDAY=275",
+        "FREQ=YEARLY;BYMONTH=6;BYWEEKNO=40",
+    ],
+)
+def test_a_rule_without_days_is_not_searched_day_by_day(rule):
+    definition = {"start": {"dateTime": "2026-01-05T09:00:00", "timeZone": "UTC"}, "rrule": rule}
+    dates = {"rdates": ["2026-02-01"]}  # without them the rule is refused
+
+    parsed, lines = count_lines(parse, "rrule", definition | dates, CREATED_AT)
+
+    assert parsed.schedule.after(utc("2026-01-06T00:00Z")) == utc("2026-02-01T09:00Z")
+    assert lines < 200_000  # dateutil takes millions
