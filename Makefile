@@ -22,7 +22,7 @@ WITHOUT_ADDRESSES := const fs = require("fs"), lock = JSON.parse(fs.readFileSync
 	Object.values(lock.packages).forEach(entry => { delete entry.funding; delete entry.license }); \
 	fs.writeFileSync("package-lock.json", JSON.stringify(lock, null, 2) + "\n")
 
-.PHONY: help run test test-all coverage clocks lint format texts bench lock browser
+.PHONY: help run test test-all chaos coverage clocks lint format texts bench lock browser
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -54,6 +54,13 @@ test-all: $(VENV)/.dev $(AZURITE) browser ## Run every test, on SQLite and on Po
 	@$(TOGETHER) && $(ALONE)
 	@echo "On PostgreSQL (but for the engine, which knows no database):"
 	@$(ON_POSTGRESQL) '$(TOGETHER) --reuse-db --ignore tests/recurrence && $(ALONE)'
+	$(BIN)/python -m tests.chaos --short
+	$(BIN)/python -m tests.chaos --short --sqlite
+
+chaos: $(VENV)/.dev ## Cause faults in a real installation and check every run, also with deliberately broken variants
+	$(BIN)/python -m tests.chaos
+	$(BIN)/python -m tests.chaos --sqlite
+	$(BIN)/python -m tests.chaos --variants
 
 coverage: $(VENV)/.dev $(AZURITE) browser ## Run the tests (but the live ones) on SQLite and list the lines they leave out
 	@$(TOGETHER) --cov --cov-report=term
