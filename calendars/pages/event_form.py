@@ -36,7 +36,9 @@ from calendars.models import (
     Sensitivity,
     ShowAs,
 )
-from calendars.pages.recurrence_form import (
+from jobs.forms.fields import TextField
+from recurrence.wire import WireError
+from triggers.editor.recurrence_form import (
     ANY_DAYS,
     RECURRENCE_FIELDS,
     RecurrenceForm,
@@ -44,8 +46,6 @@ from calendars.pages.recurrence_form import (
     recurrence_of,
     suggest_values,
 )
-from jobs.forms.fields import TextField
-from recurrence.wire import WireError
 
 MIDNIGHT, MORNING = time(), time(9)
 HOUR = timedelta(hours=1)
