@@ -115,9 +115,9 @@ def edited_form(request, form_data: EventFormData) -> tuple[EventForm, bool]:
         ), False
     form = form_of(request, form_data, request.POST)
     if tab in TABS:
-        change = in_tab(form, tab)
+        change = in_tab(form, request.POST, tab)
     elif "_paste" in request.POST and form_data.may_repeat:
-        change = with_pasted_rule(form)
+        change = with_pasted_rule(form, request.POST)
     else:
         return form, False
     form = form_of(request, form_data, change.data)

@@ -29,30 +29,30 @@ class FormChange:
             form.add_error("paste", self.error)
 
 
-def in_tab(form: EventForm, tab: str) -> FormChange:
+def in_tab(form: EventForm, data: QueryDict, tab: str) -> FormChange:
     """Return the posted form with its recurrence in another tab; the fields are empty if that is not possible."""
     if tab == form.chosen_tab:
-        return FormChange(form.data)
+        return FormChange(data)
     try:
         times = _posted_times(form)
-        return FormChange(with_values(form.data, values_of_tab(tab, times.recurrence, times.series)))
+        return FormChange(with_values(data, values_of_tab(tab, times.recurrence, times.series)))
     except CalendarError as error:
         note = gettext("Not translated: %(reason)s.") % {"reason": error.message}
-        return FormChange(with_values(form.data, values_of_tab(tab, None, None)), note)
+        return FormChange(with_values(data, values_of_tab(tab, None, None)), note)
 
 
-def with_pasted_rule(form: EventForm) -> FormChange:
+def with_pasted_rule(form: EventForm, data: QueryDict) -> FormChange:
     """Return the posted form with the times and the recurrence of its pasted text, or with the reason why not."""
-    text = str(form.data.get("paste", ""))
+    text = str(data.get("paste", ""))
     if not text.strip():
-        return FormChange(form.data, error=gettext("Paste a text first"))
+        return FormChange(data, error=gettext("Paste a text first"))
     try:
         times = times_of_text(text, _old_times(form))
-        data = with_values(form.data, values_of_times(times))
+        changed = with_values(data, values_of_times(times))
     except (NotTranslated, WireError) as error:
-        return FormChange(form.data, error=capfirst(str(error)))
+        return FormChange(data, error=capfirst(str(error)))
     losses = "; ".join(times.losses)
-    return FormChange(data, gettext("Left out: %(members)s.") % {"members": losses} if losses else "")
+    return FormChange(changed, gettext("Left out: %(members)s.") % {"members": losses} if losses else "")
 
 
 def _posted_times(form: EventForm) -> Times:

@@ -58,7 +58,7 @@ class TabbedRecurrenceForm(RecurrenceForm):
         ),
     )
     paste = forms.CharField(
-        label=_("Paste a rule"),
+        label=_("Schedule text"),
         required=False,
         max_length=LONGEST_TEXT,
         widget=forms.Textarea(attrs={**CODE, "rows": 1, "placeholder": "0 9 * * 1-5"}),

@@ -91,11 +91,11 @@
     field("paste").value = text;
     form.querySelector('[name="_paste"]').click();
   });
-  // another notation, or a pasted schedule, replaced fields
-  document.addEventListener("htmx:afterSettle", () => {
-    for (const input of form.querySelectorAll(".repeat-section [name]")) touched.add(input.name);
-    storeLengths();
-    updateSubmitLabel();
+  // another notation, or a pasted schedule, replaced fields; a preview that was under way shows the fields before
+  document.addEventListener("htmx:afterSettle", ({ target }) => {
+    if (target.id !== "repeat-section") return;
+    for (const input of target.querySelectorAll("[name]")) touched.add(input.name);
+    form.dispatchEvent(new Event("input", { bubbles: true }));
   });
   // what was typed while the page was still loading counts as well
   const defaultTime = (name) => Date.parse(`${field(name).defaultValue}Z`);
