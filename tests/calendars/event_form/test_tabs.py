@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from calendars import editing
 from calendars.models import Calendar, Event
@@ -177,3 +179,15 @@ def test_tab_of_a_new_event_keeps_the_proposed_times(browser):
 
     assert "start=2026-10-22T08%3A00&amp;tab=rrule" in page.text
     assert page.context["form"]["start"].value() == "2026-10-22T08:00"
+
+
+def test_tabs_need_the_same_number_of_queries(browser, make_series):
+    event = make_series("weekly")
+    counts = set()
+    for tab in ("outlook", "rrule", "json"):
+        browser.get(tab_of(event, tab))
+        with CaptureQueriesContext(connection) as queries:
+            browser.get(tab_of(event, tab))
+        counts.add(len(queries))
+
+    assert len(counts) == 1
