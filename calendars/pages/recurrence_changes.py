@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 
 from calendars.errors import CalendarError
 from calendars.event_times import Times
-from calendars.pages.event_form import EventForm, EventFormData
+from calendars.pages.event_form import EventForm
 from calendars.pages.pasted_rules import EventTimes, NotTranslated, times_of_text
 from calendars.pages.recurrence_preview import times_of
 from calendars.pages.recurrence_tabs import values_of_tab, values_of_times, with_values
@@ -64,17 +64,11 @@ def _posted_times(form: EventForm) -> Times:
 
 
 def _old_times(form: EventForm) -> EventTimes:
-    """Return start, end and zone of the posted form; those of its initial data where a field is invalid."""
+    """Return start, end and zone of the posted form; those of its initial data if a field is invalid."""
     form.is_valid()
-    data, initial = form.cleaned_data, form.form_data
-    zone = data.get("zone") or initial.zone
-    if form.is_all_day_chosen or not data.get("start") or not data.get("end") or data["end"] < data["start"]:
-        try:
-            return EventTimes(*form.wall_span, zone, None) if form.is_all_day_chosen else _initial(initial, zone)
-        except (KeyError, TypeError, OverflowError):
-            return _initial(initial, zone)
-    return EventTimes(data["start"], data["end"], zone, None)
-
-
-def _initial(form_data: EventFormData, zone: str) -> EventTimes:
-    return EventTimes(form_data.start, form_data.end, zone, None)
+    initial = form.form_data
+    try:
+        start, end = form.wall_span
+    except (KeyError, OverflowError):
+        start, end = initial.start, initial.end
+    return EventTimes(start, end, form.cleaned_data.get("zone") or initial.zone, None)

@@ -72,31 +72,55 @@ def preview_schedule(
     Raise WireError if saving would be refused.
     """
     is_unchanged = trigger is not None and (trigger.format, trigger.definition) == (format, schedule)
-    left: int | None = None
     if trigger is not None and is_unchanged and trigger.next_fire_at is not None:
-        left = trigger.fires_left
-        fires = next_fire_times([trigger], UPCOMING + 1)
-        more, fires, parsed = len(fires) > UPCOMING, fires[:UPCOMING], trigger.parsed
+        coming = _fires_of_trigger(trigger)
+    elif trigger is not None and is_unchanged:
+        coming = _fires_of(_parse_to_save(format, schedule, now, trigger.closed_days_id), now)
     else:
-        days_id = trigger.closed_days_id if trigger is not None and is_unchanged else closed_days_id
-        parsed = parse(format, schedule, now, days_id)
-        refuse_unreachable(parsed, now)
-        if trigger is not None and not is_unchanged:
-            parsed = parse(format, schedule, anchor_of_change(trigger, format, schedule, now, days_id), days_id)
-        left = parsed.count
-        fires, more = preview(parsed, created_at=now, limit=UPCOMING)
+        coming = _fires_of(_parse_to_save(format, schedule, now, closed_days_id, trigger), now)
+    parsed, fires = coming.parsed, coming.fires
     sentence = describe(parsed)
     return SchedulePreview(
         words=sentence[:1].upper() + sentence[1:] + ".",
-        frequency=describe_frequency(parsed.schedule, fires[0], left) if more else "",
+        frequency=describe_frequency(parsed.schedule, fires[0], coming.left) if coming.more else "",
         zones=zone_columns(fires, parsed.zone),
         rows=_rows(parsed, fires, now),
-        more=more,
+        more=coming.more,
         warnings=(*parsed.warnings, *clock_change_warnings(parsed, now)),
         document=written(schedule),
         if_missed=if_missed(parsed.schedule, fires, misfire, threshold),
         changes=None if trigger is None or is_unchanged or days is None else find_changes(trigger, parsed, now, days),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _ComingFires:
+    """The next fire times of a schedule, at most UPCOMING; `more` if it has more.  `left` is its run budget."""
+
+    parsed: Parsed
+    fires: Sequence[datetime]
+    more: bool
+    left: int | None
+
+
+def _fires_of_trigger(trigger: Trigger) -> _ComingFires:
+    fires = next_fire_times([trigger], UPCOMING + 1)
+    return _ComingFires(trigger.parsed, fires[:UPCOMING], len(fires) > UPCOMING, trigger.fires_left)
+
+
+def _fires_of(parsed: Parsed, now: datetime) -> _ComingFires:
+    return _ComingFires(parsed, *preview(parsed, created_at=now, limit=UPCOMING), parsed.count)
+
+
+def _parse_to_save(
+    format: str, schedule: dict, now: datetime, days_id: UUID | None, changed: Trigger | None = None
+) -> Parsed:
+    """Return the schedule as it is saved at `now`; `changed` is the trigger that gets it.  Raises WireError."""
+    parsed = parse(format, schedule, now, days_id)
+    refuse_unreachable(parsed, now)
+    if changed is None:
+        return parsed
+    return parse(format, schedule, anchor_of_change(changed, format, schedule, now, days_id), days_id)
 
 
 def _rows(parsed: Parsed, fires: Sequence[datetime], now: datetime) -> list[dict]:
