@@ -23,7 +23,7 @@ from jobs.models import Sku
 from jobs.worker import overlap, polling, retries
 from maintenance import lifecycle, policies
 from recurrence import periodic
-from recurrence.wire import azure, crontab, graph, quartz, rrule, simple, solar, zone_names
+from recurrence.wire import azure, crontab, graph, quartz, recognition, rrule, simple, solar, zone_names
 from recurrence.wire import closed_days as closed_day_documents
 from scheduler_site import errors
 from triggers import closed_days, misfire, scheduling
@@ -147,6 +147,7 @@ LIMITS = {
     "events that a search on the calendar page shows": f"{search.MOST_EVENTS}",
     "`key` of an event": f"{editing.KEY_LENGTH} characters",
     "`name` of a calendar or a feed": f"{calendars.NAME_LENGTH} characters",
+    "a schedule that is pasted into the form of an event": f"{recognition.LONGEST_TEXT:,} characters",
     "`search` of events": f"{events.SEARCH_LENGTH} characters",
     "from `from` to `to` of a list of occurrences": f"{occurrences.WINDOW_MOST // DAY:,} days",
     "from `startDateTime` to `endDateTime` of a view in Graph's form": f"{window_views.LONGEST_VIEW // DAY:,} days",

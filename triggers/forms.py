@@ -156,7 +156,16 @@ class JobForm(ActionForm, ScheduleForm):
     def preview_field_names(self) -> str:
         """The names of the fields that a preview needs; none of them holds a secret."""
         return ",".join(
-            ("csrfmiddlewaretoken", "collection", "when", "schedule_json", "first_run", "misfire", *WHEN_FIELDS)
+            (
+                "csrfmiddlewaretoken",
+                "compare_days",
+                "collection",
+                "when",
+                "schedule_json",
+                "first_run",
+                "misfire",
+                *WHEN_FIELDS,
+            )
         )
 
     def show_error(self, error: WireError | RequestError) -> None:

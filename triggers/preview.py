@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.text import capfirst
 
 from jobs.action_text import written
+from jobs.pages.schedule_changes import chosen_days
 from jobs.pages.schedule_preview import (
     SchedulePreview,
     misfire_of,
@@ -56,6 +57,13 @@ def _preview(form: TriggerForm, format: str, definition: dict[str, Any], now: da
     threshold = form.cleaned_data.get("threshold") if form.is_bound else form.trigger and form.trigger.misfire_threshold
     days_id = closed_days.current_version_id(form.job.collection.subscription_id, definition)
     preview = preview_schedule(
-        definition, form.trigger, now, days_id, format, misfire_of(form), threshold or MISFIRE_THRESHOLD
+        definition,
+        form.trigger,
+        now,
+        days_id,
+        format,
+        misfire_of(form),
+        threshold or MISFIRE_THRESHOLD,
+        chosen_days(form.data) if form.is_bound else None,
     )
     return replace(preview, document=written({"format": format, **definition}))

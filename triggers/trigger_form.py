@@ -276,7 +276,9 @@ class TriggerForm(forms.Form):
     @property
     def preview_field_names(self) -> str:
         """The names of the fields that a preview needs."""
-        return ",".join(("csrfmiddlewaretoken", "enabled", "group", "misfire", "threshold", *WHEN_FIELDS))
+        return ",".join(
+            ("csrfmiddlewaretoken", "compare_days", "enabled", "group", "misfire", "threshold", *WHEN_FIELDS)
+        )
 
     def active_fields(self) -> set[str]:
         """Return the names of the fields of the chosen format."""

@@ -8,6 +8,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
+from django.utils.http import urlencode
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -25,7 +26,9 @@ from calendars.pages.messages import flash
 from calendars.pages.navigation import ReturnTarget, template_context
 from calendars.pages.popover import is_redacted, start_day
 from calendars.pages.queries import get_event_or_404, get_occurrence_or_404
+from calendars.pages.recurrence_changes import in_tab, with_pasted_rule
 from calendars.pages.recurrence_preview import RecurrencePreview, preview_recurrence
+from calendars.pages.recurrence_tabs import TABS
 from calendars.pages.revisions import revision_in, revision_text
 
 MORNING = time(9)
@@ -71,8 +74,8 @@ def event_preview(request) -> HttpResponse:
 def bound_form(request, form_data: EventFormData, target: ReturnTarget, formatter: TimeFormatter) -> HttpResponse:
     """Show the form, preview its contents, or save them."""
     conflict = False
-    form = form_of(request, form_data, request.POST if request.method == "POST" else None)
-    if request.method == "POST" and form.is_valid() and "_preview" not in request.POST:
+    form, is_edited = edited_form(request, form_data)
+    if request.method == "POST" and not is_edited and form.is_valid() and "_preview" not in request.POST:
         try:
             day = save(form, request, formatter, target)
             return redirect(target.return_url(day))
@@ -82,10 +85,11 @@ def bound_form(request, form_data: EventFormData, target: ReturnTarget, formatte
             form.is_valid()
         except CalendarError as error:
             form.refuse(error)
-    if "_preview" in request.POST:
+    if "_preview" in request.POST or is_edited:
         form.errors.pop("subject", None)
     context = {
         "form": form,
+        "tabs": tab_links(request, form) if form_data.may_repeat else [],
         "preview": preview_recurrence(form, formatter),
         "conflict": conflict,
         "return_target": target,
@@ -94,6 +98,44 @@ def bound_form(request, form_data: EventFormData, target: ReturnTarget, formatte
         "may_move": form_data.scope in (Scope.NEW, Scope.SINGLE, Scope.SERIES),
     }
     return render(request, "calendar/event_form.html", context)
+
+
+def edited_form(request, form_data: EventFormData) -> tuple[EventForm, bool]:
+    """Return the form of the request, and True if it only changes the repeat section and saves nothing.
+
+    An address with a tab shows the recurrence in this tab; a button takes over a pasted rule.
+    """
+    tab = request.GET.get("tab") if form_data.may_repeat else None
+    if request.method != "POST":
+        return EventForm(
+            form_data=form_data,
+            calendars=writable_calendars(request.user),
+            viewer=request.user,
+            tab_values=form_data.values_of_tab(tab) if tab in TABS else None,
+        ), False
+    form = form_of(request, form_data, request.POST)
+    if tab in TABS:
+        change = in_tab(form, request.POST, tab)
+    elif "_paste" in request.POST and form_data.may_repeat:
+        change = with_pasted_rule(form, request.POST)
+    else:
+        return form, False
+    form = form_of(request, form_data, change.data)
+    form.is_valid()
+    change.show(form)
+    return form, True
+
+
+def tab_links(request, form: EventForm) -> list[dict[str, Any]]:
+    """Return the tabs of the repeat section with their addresses, which keep the parameters of this page."""
+    return [
+        {
+            "name": name,
+            "url": f"{request.path}?{urlencode({**request.GET.dict(), 'tab': tab})}",
+            "current": tab == form.chosen_tab,
+        }
+        for tab, name in TABS.items()
+    ]
 
 
 def form_of(request, form_data: EventFormData, data) -> EventForm:

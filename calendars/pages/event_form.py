@@ -23,7 +23,7 @@ from accounts.wall_time_field import WallTimeField
 from accounts.zones import ZoneField
 from calendars.body_text import get_plain_text
 from calendars.errors import CalendarError
-from calendars.event_times import WallTime
+from calendars.event_times import Times, WallTime, apply_changes
 from calendars.models import (
     ONE_DAY,
     SUBJECT_LENGTH,
@@ -36,16 +36,16 @@ from calendars.models import (
     Sensitivity,
     ShowAs,
 )
-from calendars.pages.recurrence_form import (
-    ANY_DAYS,
-    RECURRENCE_FIELDS,
-    RecurrenceForm,
-    fields_of,
-    recurrence_of,
-    suggest_values,
+from calendars.pages.recurrence_tabs import (
+    EDITOR_FIELDS,
+    FIELDS_BY_TAB,
+    TAB_FIELDS,
+    TabbedRecurrenceForm,
+    values_of_tab,
 )
 from jobs.forms.fields import TextField
 from recurrence.wire import WireError
+from triggers.editor.recurrence_form import ANY_DAYS, RECURRENCE_FIELDS, fields_of, recurrence_of, suggest_values
 
 MIDNIGHT, MORNING = time(), time(9)
 HOUR = timedelta(hours=1)
@@ -103,6 +103,20 @@ class EventFormData:
     def may_repeat(self) -> bool:
         return self.scope != Scope.OCCURRENCE
 
+    @property
+    def times(self) -> Times:
+        """The times as the core computes them.  Raises CalendarError."""
+        start, end = WallTime(self.start, self.zone), WallTime(self.end, self.zone)
+        values = {"start": start, "end": end, "is_all_day": self.is_all_day}
+        return apply_changes(None, {**values, "recurrence": self.recurrence if self.may_repeat else None})
+
+    def values_of_tab(self, tab: str) -> dict[str, Any]:
+        """Return the values of the fields of a tab; empty ones if the tab cannot express the recurrence."""
+        try:
+            return values_of_tab(tab, self.times.recurrence, self.times.series)
+        except CalendarError:
+            return values_of_tab(tab, None, None)
+
 
 class LongSelect(forms.Select):
     """A select for hundreds of options. Django would render a template for each option."""
@@ -156,10 +170,11 @@ def with_owner(calendar: Calendar) -> str:
     return gettext("%(calendar)s, of %(owner)s") % {"calendar": calendar.name, "owner": owner}
 
 
-class EventForm(RecurrenceForm):
+class EventForm(TabbedRecurrenceForm):
     """The form of an event.
 
-    `form_data` is its initial data; `calendars` are those that the viewer may change.
+    `form_data` is its initial data; `calendars` are those that the viewer may change.  `tab_values` are the initial
+    values of a tab other than the first one.
     """
 
     field_order = ("subject", "is_all_day", "start", "end", "first_day", "last_day", "zone")
@@ -213,11 +228,12 @@ class EventForm(RecurrenceForm):
     notes = TextField(label=_("Notes"), required=False, widget=forms.Textarea(attrs={"rows": 3}))
     revision = forms.CharField(required=False, widget=forms.HiddenInput)
 
-    def __init__(self, data=None, *, form_data: EventFormData, calendars: CalendarQuerySet, viewer):
+    def __init__(self, data=None, *, form_data: EventFormData, calendars: CalendarQuerySet, viewer, tab_values=None):
         self.form_data = form_data
-        super().__init__(data, initial=initial_of(form_data, viewer.week_start), week_start=viewer.week_start)
+        initial = {**initial_of(form_data, viewer.week_start), **(tab_values or {})}
+        super().__init__(data, initial=initial, week_start=viewer.week_start)
         if not form_data.may_repeat:
-            for name in RECURRENCE_FIELDS:
+            for name in EDITOR_FIELDS:
                 del self.fields[name]
         calendar, show_as = self.fields["calendar"], self.fields["show_as"]
         calendar.queryset, calendar.viewer = calendars, viewer
@@ -312,12 +328,20 @@ class EventForm(RecurrenceForm):
             changes["start"], changes["end"] = WallTime(start, self.zone_name), WallTime(end, self.zone_name)
         if not self.form_data.may_repeat:
             return changes
-        recurrence = self.recurrence(start.date())
-        if recurrence != recurrence_of(self._initial_recurrence, self.form_data.start.date()) or (
-            is_moved and recurrence
-        ):
+        stored = recurrence_of(self._initial_recurrence, self.form_data.start.date())
+        if self._has_stored_text:
+            recurrence = recurrence_of(self._initial_recurrence, start.date())
+        else:
+            recurrence = self.recurrence_between(start, end, self.zone_name)
+        if recurrence != stored or (is_moved and recurrence):
             changes["recurrence"] = recurrence
         return changes
+
+    @property
+    def _has_stored_text(self) -> bool:
+        """True if a tab with a text shows the stored recurrence, of which the text may not show every member."""
+        tab = self.chosen_tab
+        return tab in FIELDS_BY_TAB and self.values_of_posted_tab() == self.form_data.values_of_tab(tab)
 
     @property
     def _initial_recurrence(self) -> dict[str, Any]:
@@ -343,7 +367,7 @@ class EventForm(RecurrenceForm):
         return FIELDS_BY_MEMBER.get(member)
 
 
-TIME_FIELDS = ("is_all_day", "start", "end", "first_day", "last_day", "zone", *RECURRENCE_FIELDS)
+TIME_FIELDS = ("is_all_day", "start", "end", "first_day", "last_day", "zone", *RECURRENCE_FIELDS, *TAB_FIELDS)
 
 
 def initial_of(form_data: EventFormData, week_start: int) -> dict[str, Any]:

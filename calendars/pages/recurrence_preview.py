@@ -11,8 +11,8 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext
 
 from calendars.errors import CalendarError
-from calendars.event_times import Times, WallTime, apply_changes
-from calendars.pages.event_form import EventForm, EventFormData, Scope
+from calendars.event_times import Times, apply_changes
+from calendars.pages.event_form import EventForm, Scope
 from calendars.pages.formatting import TimeFormatter, place_of
 from calendars.pages.viewer_language import ViewerLanguage
 from jobs.humanize import format_duration
@@ -71,18 +71,11 @@ def error_preview(form: EventForm, error: CalendarError) -> RecurrencePreview:
 def times_of(form: EventForm) -> Times:
     """Return the times that the event would have. Raise CalendarError."""
     if not form.is_bound:
-        return initial_times(form.form_data)
+        return form.form_data.times
     changes = form.time_changes()
     if form.form_data.scope == Scope.NEW:
         return apply_changes(None, changes)
-    return apply_changes(initial_times(form.form_data), changes) if changes else initial_times(form.form_data)
-
-
-def initial_times(form_data: EventFormData) -> Times:
-    """Return the times of the initial data."""
-    start, end = WallTime(form_data.start, form_data.zone), WallTime(form_data.end, form_data.zone)
-    values = {"start": start, "end": end, "is_all_day": form_data.is_all_day}
-    return apply_changes(None, {**values, "recurrence": form_data.recurrence if form_data.may_repeat else None})
+    return apply_changes(form.form_data.times, changes) if changes else form.form_data.times
 
 
 def preview_series(times: Times, formatter: TimeFormatter) -> RecurrencePreview:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from django.utils import timezone
+from django.utils.formats import date_format
 
 from jobs import humanize
 from recurrence.zones import to_zone
@@ -21,7 +22,8 @@ def fire_rows(
 ) -> list[dict]:
     """Return the rows of a list of fire times: day and time for the viewer, the time in another zone, and notes.
 
-    `zone` is the zone of the schedule.  A note says where the offset between the viewer's zone and `zone` changes.
+    `zone` is the zone of the schedule.  `own_day` is the day there if it differs.  A note says where the offset between
+    the viewer's zone and `zone` changes.
     `held` has a text for each fire time that says what holds it; empty: it runs when it is due.
     """
     rows = []
@@ -36,6 +38,8 @@ def fire_rows(
                 "day": humanize.format_date(fire, now),
                 "clock": _clock(local),
                 "other_zone_time": _second_clock(fire, local, own),
+                "own_day": "" if own.date() == local.date() else date_format(own, "D j M"),
+                "own_clock": _clock(own),
                 "remarks": [remark for remark in (note, _offset_change(previous, offset)) if remark],
                 "held": hold,
             }
@@ -48,6 +52,14 @@ def _second_clock(fire: datetime, local: datetime, own: datetime) -> str:
     if local.utcoffset() == own.utcoffset():
         return f"{_clock(fire.astimezone(UTC))} UTC" if local.utcoffset() else "UTC"
     return f"{_clock(own)} {place_name(str(own.tzinfo))}"
+
+
+def zone_columns(fires: Sequence[datetime], zone: tzinfo) -> tuple[str, str] | None:
+    """Return the headings of the times in the viewer's zone and in `zone`; None if both zones show the same times."""
+    own, viewer = place_name(str(zone)), timezone.get_current_timezone()
+    if all(to_zone(fire, viewer).utcoffset() == to_zone(fire, zone).utcoffset() for fire in fires):
+        return None
+    return place_name(timezone.get_current_timezone_name()), own
 
 
 def _clock(moment: datetime) -> str:

@@ -10,12 +10,16 @@ from django.forms import Form
 
 from api.errors import RequestError
 from jobs.action_text import written
-from jobs.pages.fires import UPCOMING, fire_rows
+from jobs.pages.fire_marks import fire_marks
+from jobs.pages.fires import UPCOMING, fire_rows, zone_columns
+from jobs.pages.schedule_changes import ScheduleChanges, chosen_days, find_changes
 from recurrence.clock_changes import clock_changes
 from recurrence.describe import describe
+from recurrence.fire_origins import origins_of
+from recurrence.frequency import describe_frequency
 from recurrence.preview import preview
-from recurrence.schedules import Schedule, just_after
-from recurrence.wire import WireError, refuse_unreachable
+from recurrence.schedules import Schedule, just_after, just_before
+from recurrence.wire import Parsed, WireError, refuse_unreachable
 from triggers.definitions import FORMAT, schedule_document, split_schedule
 from triggers.descriptions import clock_change_warnings
 from triggers.first_run import anchor_of_change
@@ -32,9 +36,15 @@ NUMBERS = {1: "the next run", 2: "the next two runs", LATE_TIMES: "the next thre
 
 @dataclass(frozen=True, slots=True)
 class SchedulePreview:
-    """The preview of a schedule: either an error, or words and fire times."""
+    """The preview of a schedule: either an error, or words and fire times.
+
+    `zones` are the headings of the times for the viewer and in the zone of the schedule; None: both are the same.
+    `changes` compares the schedule with the stored one; None: it is the stored one, or there is none.
+    """
 
     words: str = ""
+    frequency: str = ""
+    zones: tuple[str, str] | None = None
     rows: Sequence[dict] = ()
     more: bool = False
     warnings: Sequence[str] = ()
@@ -42,6 +52,7 @@ class SchedulePreview:
     is_hint: bool = False  # `error` is no error, but says what the user still has to enter
     document: str = ""
     if_missed: str = ""
+    changes: ScheduleChanges | None = None
 
 
 def preview_schedule(
@@ -52,33 +63,73 @@ def preview_schedule(
     format: str = FORMAT,
     misfire: str = Trigger.Misfire.FIRE_ONCE,
     threshold: timedelta = MISFIRE_THRESHOLD,
+    days: int | None = None,
 ) -> SchedulePreview:
     """Return what saving `schedule` at `now` would lead to.
 
     An unchanged schedule continues with the next fire time of its trigger.  A changed one keeps off the closed days of
-    `closed_days_id`, the newest version of the calendar that it names.
+    `closed_days_id`, the newest version of the calendar that it names, and is compared with the stored one over `days`.
     Raise WireError if saving would be refused.
     """
     is_unchanged = trigger is not None and (trigger.format, trigger.definition) == (format, schedule)
     if trigger is not None and is_unchanged and trigger.next_fire_at is not None:
-        fires = next_fire_times([trigger], UPCOMING + 1)
-        more, fires, parsed = len(fires) > UPCOMING, fires[:UPCOMING], trigger.parsed
+        coming = _fires_of_trigger(trigger)
+    elif trigger is not None and is_unchanged:
+        coming = _fires_of(_parse_to_save(format, schedule, now, trigger.closed_days_id), now)
     else:
-        days_id = trigger.closed_days_id if trigger is not None and is_unchanged else closed_days_id
-        parsed = parse(format, schedule, now, days_id)
-        refuse_unreachable(parsed, now)
-        if trigger is not None and not is_unchanged:
-            parsed = parse(format, schedule, anchor_of_change(trigger, format, schedule, now, days_id), days_id)
-        fires, more = preview(parsed, created_at=now, limit=UPCOMING)
+        coming = _fires_of(_parse_to_save(format, schedule, now, closed_days_id, trigger), now)
+    parsed, fires = coming.parsed, coming.fires
     sentence = describe(parsed)
     return SchedulePreview(
         words=sentence[:1].upper() + sentence[1:] + ".",
-        rows=fire_rows(fires, now, parsed.zone, clock_changes(parsed.schedule, fires, now)),
-        more=more,
+        frequency=describe_frequency(parsed.schedule, fires[0], coming.left) if coming.more else "",
+        zones=zone_columns(fires, parsed.zone),
+        rows=_rows(parsed, fires, now),
+        more=coming.more,
         warnings=(*parsed.warnings, *clock_change_warnings(parsed, now)),
         document=written(schedule),
         if_missed=if_missed(parsed.schedule, fires, misfire, threshold),
+        changes=None if trigger is None or is_unchanged or days is None else find_changes(trigger, parsed, now, days),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _ComingFires:
+    """The next fire times of a schedule, at most UPCOMING; `more` if it has more.  `left` is its run budget."""
+
+    parsed: Parsed
+    fires: Sequence[datetime]
+    more: bool
+    left: int | None
+
+
+def _fires_of_trigger(trigger: Trigger) -> _ComingFires:
+    fires = next_fire_times([trigger], UPCOMING + 1)
+    return _ComingFires(trigger.parsed, fires[:UPCOMING], len(fires) > UPCOMING, trigger.fires_left)
+
+
+def _fires_of(parsed: Parsed, now: datetime) -> _ComingFires:
+    return _ComingFires(parsed, *preview(parsed, created_at=now, limit=UPCOMING), parsed.count)
+
+
+def _parse_to_save(
+    format: str, schedule: dict, now: datetime, days_id: UUID | None, changed: Trigger | None = None
+) -> Parsed:
+    """Return the schedule as it is saved at `now`; `changed` is the trigger that gets it.  Raises WireError."""
+    parsed = parse(format, schedule, now, days_id)
+    refuse_unreachable(parsed, now)
+    if changed is None:
+        return parsed
+    return parse(format, schedule, anchor_of_change(changed, format, schedule, now, days_id), days_id)
+
+
+def _rows(parsed: Parsed, fires: Sequence[datetime], now: datetime) -> list[dict]:
+    """Return the rows of fire times with the effects of clock changes, closed days, exceptions and jitter."""
+    rows = fire_rows(fires, now, parsed.zone, clock_changes(parsed.schedule, fires, now))
+    since = min(now, just_before(fires[0])) if fires else now
+    for row, origin in zip(rows, origins_of(parsed, fires, since), strict=True):
+        row["marks"] = fire_marks(row["at"], origin, parsed, now)
+    return rows
 
 
 def also_now(schedule_preview: SchedulePreview, now: datetime) -> SchedulePreview:
@@ -120,15 +171,18 @@ def preview_job_form(form: JobForm, now: datetime) -> SchedulePreview:
         return error_preview
     else:
         schedule = form.schedule()
+    days = chosen_days(form.data) if form.is_bound else None
     if schedule is None:
         return SchedulePreview(
-            error="No schedule of its own: it runs only manually and by its additional triggers.", is_hint=True
+            error="No schedule of its own: it runs only manually and by its additional triggers.",
+            is_hint=True,
+            changes=find_changes(form.trigger, None, now, days) if form.trigger and days else None,
         )
     try:
         to_save = (form.schedule_at(now) if form.is_bound else None) or schedule
         format, definition = split_schedule(to_save)
         schedule_preview = preview_schedule(
-            definition, form.trigger, now, form.closed_days_id(definition), format, misfire_of(form)
+            definition, form.trigger, now, form.closed_days_id(definition), format, misfire_of(form), days=days
         )
         schedule_preview = replace(schedule_preview, document=written(to_save))
         return also_now(schedule_preview, now) if form.is_bound and form.runs_now else schedule_preview

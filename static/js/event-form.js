@@ -50,6 +50,7 @@
   const WEEKDAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
   const INDEXES = ["first", "second", "third", "fourth", "last"];
   const syncPatterns = () => {
+    if (!field("pattern")) return; // another notation
     const day = new Date(readTime(field("is_all_day").checked ? "first_day" : "start"));
     if (Number.isNaN(day.valueOf())) return;
     const weekday = WEEKDAYS[day.getUTCDay()];
@@ -65,7 +66,8 @@
 
   const updateSubmitLabel = () => {
     const button = form.querySelector("[data-series]");
-    if (button) button.textContent = field("pattern").value === "none" ? button.dataset.single : button.dataset.series;
+    const recurrence = field("pattern") || field("rrule") || field("recurrence_json");
+    if (button) button.textContent = ["none", ""].includes(recurrence.value.trim()) ? button.dataset.single : button.dataset.series;
   };
 
   form.addEventListener("input", (event) => {
@@ -78,6 +80,22 @@
     storeLengths();
     if ("follow" in form.dataset && ["is_all_day", "start", "first_day"].includes(name)) syncPatterns();
     updateSubmitLabel();
+  });
+  // a pasted schedule is taken over; a rule stays where rules are written, and a document where JSON is
+  const NOTATIONS = { rrule: /FREQ=/i, recurrence_json: /^\s*\{/ };
+  form.addEventListener("paste", (event) => {
+    const { name } = event.target, text = event.clipboardData.getData("text");
+    const isElsewhere = name in NOTATIONS && !NOTATIONS[name].test(text);
+    if (!text.trim() || (name !== "paste" && !isElsewhere)) return;
+    event.preventDefault();
+    field("paste").value = text;
+    form.querySelector('[name="_paste"]').click();
+  });
+  // another notation, or a pasted schedule, replaced fields; a preview that was under way shows the fields before
+  document.addEventListener("htmx:afterSettle", ({ target }) => {
+    if (target.id !== "repeat-section") return;
+    for (const input of target.querySelectorAll("[name]")) touched.add(input.name);
+    form.dispatchEvent(new Event("input", { bubbles: true }));
   });
   // what was typed while the page was still loading counts as well
   const defaultTime = (name) => Date.parse(`${field(name).defaultValue}Z`);

@@ -1,0 +1,79 @@
+"""Schedules in a real browser: the panel beside the form of a schedule, and the notations of a series of events."""
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from calendars.models import Event
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def nightly(make_job, make_trigger):
+    definition = {"expression": "0 0 2 * * ?", "timeZone": "UTC"}
+    return make_trigger(make_job(), "nightly", definition=definition, now=timezone.now())
+
+
+def test_panel_keeps_the_chosen_days_of_the_comparison(open_page, sign_in, owner, nightly, find_accessibility_faults):
+    page = sign_in(open_page())
+    page.goto(f"/admin/triggers/trigger/{nightly.pk}/change/")
+    panel = page.get_by_role("complementary", name="Preview")
+    expect(panel.get_by_text("1 run a day.")).to_be_visible()
+    expect(panel.get_by_label("30 days")).to_have_count(0)
+
+    page.get_by_label("Cron expression").fill("0 0 3 * * ?")
+    expect(panel.get_by_text("30 runs")).to_be_visible()
+    panel.get_by_label("90 days").focus()
+    page.keyboard.press("Space")
+    expect(panel.get_by_text("90 runs")).to_be_visible()
+    page.get_by_label("Cron expression").fill("0 0 4 * * ?")
+    expect(panel.get_by_text("02:00 to 04:00")).to_be_visible()
+
+    expect(panel.get_by_label("90 days")).to_be_checked()
+    assert find_accessibility_faults(page) == []
+
+
+def test_pasted_crontab_line_fills_the_form_of_an_event(open_page, sign_in, owner, find_accessibility_faults):
+    page = sign_in(open_page())
+    page.goto("/calendar/events/new?start=2098-12-01T10:00")
+    page.get_by_label("Title").fill("Review")
+    page.get_by_text("Paste a rule").click()
+    page.evaluate("navigator.clipboard.writeText('CRON_TZ=America/New_York\\n30 8 * * 1-5')")
+    page.get_by_label("Schedule text").focus()
+    page.keyboard.press("Control+V")
+
+    expect(page.get_by_label("Starts")).to_have_value("2098-12-01T08:30")
+    expect(page.get_by_label("Time zone")).to_have_value("America/New_York")
+    expect(page.get_by_role("complementary", name="Preview")).to_contain_text("from Monday to Friday from 08:30")
+    page.get_by_role("link", name="RRULE").click()
+    expect(page.get_by_label("Rule of iCalendar")).to_have_value("FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR")
+    assert find_accessibility_faults(page) == []
+    page.get_by_role("button", name="Create series").click()
+    page.wait_for_url("**/calendar/?*")
+
+    event = Event.objects.get()
+    assert (event.subject, event.recurrence["pattern"]["type"]) == ("Review", "weekly")
+
+
+def test_text_that_is_no_rule_is_taken_from_the_field_of_rules(open_page, sign_in, owner):
+    page = sign_in(open_page())
+    page.goto("/calendar/events/new?start=2098-12-01T10:00&tab=rrule")
+    page.evaluate("navigator.clipboard.writeText('@hourly')")
+    page.get_by_label("Rule of iCalendar").focus()
+    page.keyboard.press("Control+V")
+
+    expect(page.get_by_text("more than one time of the day")).to_be_visible()
+    expect(page.get_by_label("Rule of iCalendar")).to_have_value("")
+
+
+def test_notations_and_pasting_work_without_javascript(open_page, sign_in, owner):
+    page = sign_in(open_page(javascript=False))
+    page.goto("/calendar/events/new?start=2098-12-01T10:00")
+    page.get_by_role("link", name="JSON").click()
+    expect(page.get_by_label("Recurrence as JSON")).to_have_value("")
+    page.get_by_text("Paste a rule").click()
+    page.get_by_label("Schedule text").fill("@daily")
+    page.get_by_role("button", name="Take over").click()
+
+    expect(page.get_by_label("Daily")).to_be_checked()
