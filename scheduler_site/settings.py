@@ -303,7 +303,7 @@ SPECTACULAR_SETTINGS = {
         "ClockEffect": "triggers.api.clock_changes.EFFECTS",
         "ClockGap": "recurrence.wire.clocks.GAPS",
         "ClockRepeat": "recurrence.wire.clocks.REPEATS",
-        "ClosedDaySource": "triggers.api.closed_days.SOURCES",
+        "ClosedDaySource": "triggers.api.closed_days_documents.SOURCES",
         "ClosedDaysRule": "recurrence.wire.common.RULES",
         "CollectionState": "jobs.models.JobCollection.State",
         "DaysOfMonthIndex": "recurrence.wire.graph.INDEXES",

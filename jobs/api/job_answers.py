@@ -7,13 +7,7 @@ from typing import Any
 
 import orjson
 from django.utils import timezone
-from rest_framework.serializers import (
-    BooleanField,
-    CharField,
-    ChoiceField,
-    DictField,
-    IntegerField,
-)
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, DictField, IntegerField
 
 from api.answers import GIVEN, Answer, Member
 from api.fields import InstantField

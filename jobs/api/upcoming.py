@@ -10,13 +10,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import (
-    BooleanField,
-    CharField,
-    ChoiceField,
-    IntegerField,
-    UUIDField,
-)
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, UUIDField
 
 from api.answers import GIVEN, Answer, Member
 from api.fields import InstantField

@@ -18,13 +18,7 @@ from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import (
-    BooleanField,
-    CharField,
-    ChoiceField,
-    IntegerField,
-    ListField,
-)
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, ListField
 
 from accounts.access import as_field_error, require_role, visible_rows
 from accounts.examples import with_example
