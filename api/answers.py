@@ -101,7 +101,7 @@ class Answer(serializers.Serializer):
     @classmethod
     def render(cls, source: Any = None, /, **given: Any) -> dict[str, Any]:
         """Return the document of `source`.  Values that are `given` are not read from the source."""
-        key = (isinstance(source, dict), *given)
+        key: tuple[Any, ...] = (isinstance(source, dict), *given)
         renderer = cls.renderers.get(key)
         if renderer is None:
             renderer = cls.renderers[key] = cls.compile_renderer(*key)
