@@ -20,7 +20,7 @@ from api.answers import Answer, Member
 from api.conditional import ETAG, IF_ABSENT, IF_MATCH, IF_NONE_MATCH, etag, respond
 from api.errors import Invalid, RequestError
 from api.fields import Document, IdField, InstantField, MapField, TextField, WholeNumberField, WordField
-from api.filters import TextFilter, WordFilter
+from api.filters import NameFilter, TextFilter, WordFilter
 from api.idempotency import IDEMPOTENCY_KEY, repeatable
 from api.viewsets import LOCATION, ApiViewSet, created
 from jobs.api.conditional_writes import get_collection_if_match, start_collection_operation, version_of
@@ -156,14 +156,11 @@ class CollectionSerializer(Answer):
 
 @with_example({"name": "nightly", "subscription": "default", "state": "enabled"})
 class CollectionFilter(FilterSet):
-    name = TextFilter(method="filter_name", max_length=NAME_LENGTH, help_text="The name, in any case.")
+    name = NameFilter(max_length=NAME_LENGTH, help_text="The name, in any case.")
     subscription = TextFilter(
         method="filter_subscription", max_length=NAME_LENGTH, help_text="The id or the short name of a subscription."
     )
     state = WordFilter(choices=JobCollection.State.choices, help_text="Only those in this state.")
-
-    def filter_name(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        return rows.filter(name__lower=value.lower())
 
     def filter_subscription(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         try:

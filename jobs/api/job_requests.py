@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import QuerySet
 from django_filters import FilterSet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
@@ -14,7 +13,7 @@ from rest_framework import serializers
 from accounts.examples import with_example
 from api.errors import Invalid, RequestError
 from api.fields import Document, FlagField, Messages, TextField, WholeNumberField, WordField
-from api.filters import TextFilter, WholeNumberFilter, WordFilter
+from api.filters import NameFilter, WholeNumberFilter, WordFilter
 from jobs.api.fields import DurationField
 from jobs.api.schemas import ActionField, RecurrenceField
 from jobs.models import Job
@@ -159,11 +158,8 @@ class SigningSecretRequest(Document):
 @with_example({"collection": 1, "name": "collect-orders", "state": "enabled"})
 class JobFilter(FilterSet):
     collection = WholeNumberFilter(field_name="collection_id", help_text="The id of a collection.")
-    name = TextFilter(method="filter_name", max_length=NAME_LENGTH, help_text="The name, in any case.")
+    name = NameFilter(max_length=NAME_LENGTH, help_text="The name, in any case.")
     state = WordFilter(choices=Job.State.choices, help_text="Only those in this state.")
-
-    def filter_name(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        return rows.filter(name__lower=value.lower())
 
 
 def merge_into_job(job: Job, patch: object) -> object:

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 from accounts.access import visible_rows
 from api.answers import GIVEN, Answer, Member
-from api.fields import InstantField, rendered
+from api.fields import InstantField
 from api.viewsets import DescribedView
 from recurrence.clock_effects import Effect
 from recurrence.english_words import clock
@@ -61,7 +61,7 @@ def rendered_offset(seconds: int) -> str:
 
 class ClockChangeSerializer(Answer):
     zone = Member(CharField, "The time zone.", lambda change: str(change.zone), example="Europe/Berlin")
-    at = Member(InstantField, "When clocks change.", lambda change: rendered(change.at), example="2026-03-29T01:00:00Z")
+    at = Member(InstantField, "When clocks change.", example="2026-03-29T01:00:00Z")
     kind = Member(
         ChoiceField,
         "`gap`: clocks go forward and skip times.  `repeat`: they show times twice.",

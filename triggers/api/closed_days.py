@@ -21,7 +21,7 @@ from accounts.models import Role
 from api.conditional import ETAG, IF_ABSENT, IF_MATCH, IF_NONE_MATCH, etag, refuse_stale, respond
 from api.errors import Conflict
 from api.fields import ECHO
-from api.filters import TextFilter
+from api.filters import NameFilter, TextFilter
 from api.idempotency import IDEMPOTENCY_KEY, repeatable
 from api.links import absolute
 from api.viewsets import HTTP_410, LOCATION, ApiViewSet, created
@@ -75,13 +75,10 @@ DATES = [
 
 @with_example({"name": "germany", "subscription": "default"})
 class ClosedDaysFilter(FilterSet):
-    name = TextFilter(method="filter_name", max_length=NAME_LENGTH, help_text="The name, in any case.")
+    name = NameFilter(max_length=NAME_LENGTH, help_text="The name, in any case.")
     subscription = TextFilter(
         method="filter_subscription", max_length=NAME_LENGTH, help_text="The id or the short name of a subscription."
     )
-
-    def filter_name(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        return rows.filter(name__lower=value.lower())
 
     def filter_subscription(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         return of_subscription(rows, value)

@@ -18,7 +18,7 @@ from rest_framework.serializers import (
 
 from accounts.examples import with_example
 from api.answers import GIVEN, Answer, Member
-from api.fields import Document, IdField, InstantField, Messages, TextField, details_of, rendered
+from api.fields import Document, IdField, InstantField, Messages, TextField, details_of
 from jobs.names import NAME_LENGTH
 from recurrence.closed_days import WEEKDAYS
 from recurrence.wire import WireError
@@ -225,17 +225,9 @@ class ClosedDayList(Answer):
 
 class MovedFireTimeSerializer(Answer):
     from_ = Member(
-        InstantField,
-        "The fire time before the change.",
-        lambda moved: rendered(moved[0]),
-        example="2026-12-25T08:00:00Z",
+        InstantField, "The fire time before the change.", lambda moved: moved[0], example="2026-12-25T08:00:00Z"
     )
-    to = Member(
-        InstantField,
-        "The fire time after the change.",
-        lambda moved: rendered(moved[1]),
-        example="2026-12-28T08:00:00Z",
-    )
+    to = Member(InstantField, "The fire time after the change.", lambda moved: moved[1], example="2026-12-28T08:00:00Z")
 
 
 class TriggerChangesSerializer(Answer):
@@ -254,17 +246,11 @@ class TriggerChangesSerializer(Answer):
     addedCount = Member(IntegerField, "How many fire times it gets.", "changes.added_count", example=0)
     removedCount = Member(IntegerField, "How many fire times it loses.", "changes.removed_count", example=1)
     movedCount = Member(IntegerField, "How many fire times move to another day.", "changes.moved_count", example=1)
-    added = Member(
-        ListField,
-        "The first fire times that it gets.",
-        lambda found: list(map(rendered, found.changes.added)),
-        child=InstantField(),
-        example=[],
-    )
+    added = Member(ListField, "The first fire times that it gets.", "changes.added", child=InstantField(), example=[])
     removed = Member(
         ListField,
         "The first fire times that it loses.",
-        lambda found: list(map(rendered, found.changes.removed)),
+        "changes.removed",
         child=InstantField(),
         example=["2026-12-24T08:00:00Z"],
     )

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 from accounts.examples import with_example
 from api.answers import GIVEN, Answer, Member
-from api.fields import Document, InstantField, WholeNumberField, read, rendered
+from api.fields import Document, InstantField, WholeNumberField, read
 from api.viewsets import DescribedView
 from recurrence import wire
 from recurrence.comparison import LIMIT, Window, compare
@@ -30,14 +30,7 @@ class CompareRequest(Document):
     before = ScheduleField(help_text="The schedule as it is now.")
     after = ScheduleField(help_text="The schedule as it would be.")
     days = WholeNumberField(default=DAYS, min_value=1, max_value=MOST_DAYS, help_text="The length of the window.")
-
-    def get_fields(self):
-        return {
-            **super().get_fields(),
-            "from": InstantField(
-                required=False, help_text="The start of the window, included; by default the present moment."
-            ),
-        }
+    from_ = InstantField(required=False, help_text="The start of the window, included; by default the present moment.")
 
 
 class ChangedTimesSerializer(Answer):
@@ -45,25 +38,15 @@ class ChangedTimesSerializer(Answer):
     first = Member(
         InstantField,
         "The first of them; null: there is none.",
-        lambda times: rendered(times[0]) if times else None,
+        lambda times: times[0] if times else None,
         nullable=True,
         example="2026-01-05T09:00:00Z",
     )
 
 
 class MoveSerializer(Answer):
-    from_ = Member(
-        InstantField,
-        "The fire time in the schedule before.",
-        lambda move: rendered(move.before),
-        example="2026-01-05T09:00:00Z",
-    )
-    to = Member(
-        InstantField,
-        "The fire time in the schedule after.",
-        lambda move: rendered(move.after),
-        example="2026-01-05T10:00:00Z",
-    )
+    from_ = Member(InstantField, "The fire time in the schedule before.", "before", example="2026-01-05T09:00:00Z")
+    to = Member(InstantField, "The fire time in the schedule after.", "after", example="2026-01-05T10:00:00Z")
 
 
 class MovedTimesSerializer(Answer):
@@ -79,10 +62,7 @@ class MovedTimesSerializer(Answer):
 class CompareAnswer(Answer):
     from_ = Member(InstantField, "The start of the window, included.", GIVEN, example="2026-01-01T00:00:00Z")
     to = Member(
-        InstantField,
-        "The end of the window that was compared, not included.",
-        lambda comparison: rendered(comparison.end),
-        example="2026-01-31T00:00:00Z",
+        InstantField, "The end of the window that was compared, not included.", "end", example="2026-01-31T00:00:00Z"
     )
     complete = Member(
         BooleanField,
@@ -125,9 +105,7 @@ class ScheduleComparison(DescribedView, APIView):
         end = start + timedelta(days=document["days"])
         before, after = (window_of(request, document, name, start, end) for name in ("before", "after"))
         comparison = compare(before, after)
-        is_complete = comparison.end == end
-        document = {"from": rendered(start), "complete": is_complete}
-        return Response(CompareAnswer.render(comparison, **document))
+        return Response(CompareAnswer.render(comparison, **{"from": start}, complete=comparison.end == end))
 
 
 def window_of(request: Request, document: dict[str, Any], name: str, start: datetime, end: datetime) -> Window:

@@ -48,13 +48,8 @@ class PreviewRequest(Document):
     )
     count = WholeNumberField(default=COUNT, min_value=1, max_value=MOST, help_text="How many occurrences to answer.")
     after = InstantField(required=False, help_text="Answer only occurrences after this instant.")
-
-    def get_fields(self):
-        return {
-            **super().get_fields(),
-            "from": InstantField(required=False, help_text="Answer only occurrences at or after this instant."),
-            "to": InstantField(required=False, help_text="Answer only occurrences before this instant."),
-        }
+    from_ = InstantField(required=False, help_text="Answer only occurrences at or after this instant.")
+    to = InstantField(required=False, help_text="Answer only occurrences before this instant.")
 
 
 class OccurrenceSerializer(Answer):
