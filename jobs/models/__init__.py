@@ -1,4 +1,4 @@
-"""The rows of the app, by subject: jobs, runs and processes."""
+"""The rows of the app, by subject: jobs, runs and processes.  All are imported from here."""
 
 from jobs.models.jobs import SECRET_PATH, Action, Frequency, Job, JobCollection, SigningSecret, Sku, runnable_q
 from jobs.models.processes import PROCESS_SILENCE, HousekeepingLease, LastPass, Outage, Process, PruningProgress
@@ -15,31 +15,3 @@ from jobs.models.runs import (
     SecondsBetween,
     Unindexed,
 )
-
-__all__ = [
-    "LATE",
-    "PLANNED_START",
-    "PROCESS_SILENCE",
-    "SECRET_PATH",
-    "SUCCEEDED_LATE",
-    "Action",
-    "AsyncOperation",
-    "Attempt",
-    "Frequency",
-    "HousekeepingLease",
-    "Job",
-    "JobCollection",
-    "LastPass",
-    "Outage",
-    "Poll",
-    "Process",
-    "PruningProgress",
-    "Run",
-    "RunHold",
-    "RunQuerySet",
-    "SecondsBetween",
-    "SigningSecret",
-    "Sku",
-    "Unindexed",
-    "runnable_q",
-]
