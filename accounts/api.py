@@ -9,10 +9,12 @@ from rest_framework import serializers
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.response import Response
 from rest_framework.routers import SimpleRouter
+from rest_framework.serializers import CharField, ChoiceField, IntegerField, UUIDField
 
 from accounts.access import highest_role
 from accounts.examples import with_example
 from accounts.models import ApiToken, Membership, Role, Subscription
+from api.answers import GIVEN, Answer, Member
 from api.fields import Document, InstantField, TextField, WordField
 from api.idempotency import IDEMPOTENCY_KEY, repeatable
 from api.viewsets import HTTP_410, NO_STORE, ApiViewSet
@@ -20,19 +22,11 @@ from api.viewsets import HTTP_410, NO_STORE, ApiViewSet
 ROLES = {role.label: role for role in Role}
 
 
-@with_example(
-    {
-        "id": "00000000-0000-0000-0000-000000000001",
-        "name": "default",
-        "role": "owner",
-        "createdAt": "2026-01-01T09:30:00Z",
-    }
-)
-class SubscriptionSerializer(serializers.Serializer):
-    id = serializers.UUIDField(help_text="The id by which other resources name it.")
-    name = serializers.CharField(help_text="The short name.")
-    role = serializers.ChoiceField(list(ROLES), help_text="What the caller may do in it.")
-    createdAt = InstantField(help_text="When it was made.")
+class SubscriptionSerializer(Answer):
+    id = Member(UUIDField, "The id by which other resources name it.", example="00000000-0000-0000-0000-000000000001")
+    name = Member(CharField, "The short name.", example="default")
+    role = Member(ChoiceField, "What the caller may do in it.", GIVEN, choices=list(ROLES), example="owner")
+    createdAt = Member(InstantField, "When it was made.", example="2026-01-01T09:30:00Z")
 
 
 class Subscriptions(ApiViewSet):
@@ -60,41 +54,32 @@ def rendered_subscriptions(request, subscriptions) -> list[dict]:
     roles = dict(memberships.values_list("subscription_id", "role"))
     highest = highest_role(request)
     return [
-        {
-            "id": row.id,
-            "name": row.name,
-            "role": min(Role(roles[row.id]), highest).label,
-            "createdAt": row.created_at,
-        }
+        SubscriptionSerializer.render(row, role=min(Role(roles[row.id]), highest).label)
         for row in rows
         if row.id in roles
     ]
 
 
-@with_example(
-    {
-        "id": 7,
-        "name": "deploy",
-        "prefix": "q7Rw2x",
-        "role": "operator",
-        "createdAt": "2026-01-01T09:30:00Z",
-        "expiresAt": "2027-01-01T00:00:00Z",
-        "lastUsedAt": "2026-01-05T08:00:00Z",
-    }
-)
-class TokenSerializer(serializers.Serializer):
-    id = serializers.IntegerField(help_text="The id in its address.")
-    name = serializers.CharField(help_text="What uses it.")
-    prefix = serializers.CharField(help_text="The first characters of its text, to tell tokens apart.")
-    role = serializers.ChoiceField(list(ROLES), help_text="The most it may do; its user's own role limits it further.")
-    createdAt = InstantField(help_text="When it was made.")
-    expiresAt = InstantField(allow_null=True, help_text="When it stops working; null: never.")
-    lastUsedAt = InstantField(allow_null=True, help_text="To the minute.")
+class TokenSerializer(Answer):
+    id = Member(IntegerField, "The id in its address.", example=7)
+    name = Member(CharField, "What uses it.", example="deploy")
+    prefix = Member(CharField, "The first characters of its text, to tell tokens apart.", example="q7Rw2x")
+    role = Member(
+        ChoiceField,
+        "The most it may do; its user's own role limits it further.",
+        lambda token: Role(token.role).label,
+        choices=list(ROLES),
+        example="operator",
+    )
+    createdAt = Member(InstantField, "When it was made.", example="2026-01-01T09:30:00Z")
+    expiresAt = Member(
+        InstantField, "When it stops working; null: never.", nullable=True, example="2027-01-01T00:00:00Z"
+    )
+    lastUsedAt = Member(InstantField, "To the minute.", nullable=True, example="2026-01-05T08:00:00Z")
 
 
-@with_example({"token": "..."})
 class IssuedTokenSerializer(TokenSerializer):
-    token = serializers.CharField(help_text="The text of the token.  It is shown this once.")
+    token = Member(CharField, "The text of the token.  It is shown this once.", GIVEN, example="...")
 
 
 @with_example({"name": "deploy", "role": "operator", "expiresAt": "2030-01-01T00:00:00Z"})
@@ -118,7 +103,7 @@ class Tokens(ApiViewSet):
 
     @extend_schema(operation_id="listTokens", summary="List your tokens")
     def list(self, request):
-        return self.list_response(lambda rows: map(rendered_token, rows))
+        return self.list_response(lambda rows: map(TokenSerializer.render, rows))
 
     @extend_schema(
         operation_id="createToken",
@@ -129,7 +114,9 @@ class Tokens(ApiViewSet):
         parameters=[IDEMPOTENCY_KEY],
         responses={200: TokenSerializer, 201: IssuedTokenSerializer},
     )
-    @repeatable(lambda view, request, pk: Response(rendered_token(get_object_or_404(view.get_queryset(), pk=pk))))
+    @repeatable(
+        lambda view, request, pk: Response(TokenSerializer.render(get_object_or_404(view.get_queryset(), pk=pk)))
+    )
     def create(self, request):
         data = self.read(TokenRequest)
         role, expires_at = ROLES[data["role"]], data.get("expiresAt")
@@ -137,7 +124,7 @@ class Tokens(ApiViewSet):
         if expires_at is not None and expires_at <= timezone.now():
             raise serializers.ValidationError({"expiresAt": ["must be in the future"]}, "out_of_range")
         token, text = ApiToken.objects.issue(request.user, data["name"], expires_at, role)
-        return Response({**rendered_token(token), "token": text}, 201, headers=NO_STORE)
+        return Response(IssuedTokenSerializer.render(token, token=text), 201, headers=NO_STORE)
 
     @extend_schema(
         operation_id="revokeToken",
@@ -162,18 +149,6 @@ def refuse_escalation(request, expires_at) -> None:
         raise PermissionDenied("a token takes the role of owner to make another")
     if own.expires_at is not None and (expires_at is None or expires_at > own.expires_at):
         raise PermissionDenied("a token cannot make one that expires later than itself")
-
-
-def rendered_token(token: ApiToken) -> dict:
-    return {
-        "id": token.id,
-        "name": token.name,
-        "prefix": token.prefix,
-        "role": Role(token.role).label,
-        "createdAt": token.created_at,
-        "expiresAt": token.expires_at,
-        "lastUsedAt": token.last_used_at,
-    }
 
 
 router = SimpleRouter(trailing_slash=False, use_regex_path=False)

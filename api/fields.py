@@ -141,6 +141,8 @@ class DocumentList(ListMessages, serializers.ListSerializer):
 class Document(Messages, serializers.Serializer):
     """A JSON object that a request sends."""
 
+    # `from`, a keyword of Python, is declared as `from_`
+
     default_error_messages = {"invalid": "must be an object"}
 
     class Meta:
@@ -164,6 +166,9 @@ class Document(Messages, serializers.Serializer):
         self.ignored = frozenset(answer().fields) if answer else frozenset()
         self.fixed = fixed or {}
         self.sent = sent
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        return {name.removesuffix("_"): field for name, field in super().get_fields().items()}
 
     def to_internal_value(self, data: Any) -> dict:
         """Raise ValidationError with all members that are wrong or unknown."""

@@ -73,6 +73,13 @@ class TextFilter(CharFilter):
     field_class = TextFormField
 
 
+class NameFilter(TextFilter):
+    """The name of a row, in any case."""
+
+    def filter(self, rows: QuerySet, name: str) -> QuerySet:
+        return rows.filter(name__lower=name.lower()) if name else rows
+
+
 class WordFilter(ChoiceFilter):
     """One of a fixed set of words."""
 

@@ -6,16 +6,17 @@ from django.urls import include, path
 from django.utils import timezone
 from django_filters import FilterSet
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.routers import SimpleRouter
+from rest_framework.serializers import CharField, ChoiceField, IntegerField, UUIDField
 
 from accounts.access import require_role
 from accounts.examples import with_example
 from accounts.models import Role
+from api.answers import Answer, Member
 from api.errors import Conflict
 from api.fields import InstantField
 from api.filters import IdFilter, InstantFilter, TextFilter, WordFilter
@@ -67,37 +68,52 @@ LOCATION_OF_OPERATION = OpenApiParameter(
 ACCEPTED_HEADERS = [LOCATION_OF_OPERATION, RETRY_AFTER]
 
 
-@with_example(
-    {"code": "WorkerLost", "message": "The worker that was at it has died; what it had not done is not done."}
-)
-class OperationErrorSerializer(serializers.Serializer):
-    code = serializers.CharField(help_text="The kind of failure, for programs.")
-    message = serializers.CharField(help_text="What happened, for people.")
+class OperationErrorSerializer(Answer):
+    code = Member(CharField, "The kind of failure, for programs.", "error_code", example="WorkerLost")
+    message = Member(
+        CharField,
+        "What happened, for people.",
+        "error_message",
+        example="The worker that was at it has died; what it had not done is not done.",
+    )
 
 
 @with_example(EXAMPLE)
-class OperationSerializer(serializers.Serializer):
-    id = serializers.UUIDField(help_text="The id in its address.")
-    subscription = serializers.UUIDField(help_text="The id of the subscription that it works in.")
-    kind = serializers.CharField(help_text="What is done, such as `collection.delete`.")
-    target = serializers.CharField(
-        help_text="What it is done to: a collection as its resource group, a slash, its name; or the version of the"
-        " time zone data that it applies."
+class OperationSerializer(Answer):
+    id = Member(UUIDField, "The id in its address.", "pk")
+    subscription = Member(UUIDField, "The id of the subscription that it works in.", "subscription_id")
+    kind = Member(CharField, "What is done, such as `collection.delete`.")
+    target = Member(
+        CharField,
+        "What it is done to: a collection as its resource group, a slash, its name; or the version of the"
+        " time zone data that it applies.",
     )
-    state = serializers.ChoiceField(
-        Operation.State.values, help_text="`succeeded`, `failed` and `canceled` are its end and never change."
+    state = Member(
+        ChoiceField,
+        "`succeeded`, `failed` and `canceled` are its end and never change.",
+        choices=Operation.State.values,
     )
-    percent = serializers.IntegerField(min_value=0, max_value=100, help_text="How much of it is done.")
-    error = OperationErrorSerializer(allow_null=True, help_text="Why it failed, or that it was canceled.")
-    askedBy = serializers.CharField(allow_null=True, help_text="The user who asked for it; null when they are gone.")
-    correlationId = serializers.CharField(
-        help_text="The caller's `x-ms-correlation-request-id`, or the request's `x-ms-request-id` without one."
+    percent = Member(IntegerField, "How much of it is done.", min_value=0, max_value=100)
+    error = Member(
+        OperationErrorSerializer,
+        "Why it failed, or that it was canceled.",
+        lambda operation: operation if operation.error_code else None,
+        nullable=True,
     )
-    clientRequestId = serializers.CharField(help_text="The caller's `x-ms-client-request-id`, or empty.")
-    cancelAskedAt = InstantField(allow_null=True, help_text="It ends before its next step.")
-    createdAt = InstantField(help_text="When it was accepted.")
-    startedAt = InstantField(allow_null=True, help_text="When a worker first took it up.")
-    finishedAt = InstantField(allow_null=True, help_text="It is kept for a day or longer after this.")
+    askedBy = Member(
+        CharField,
+        "The user who asked for it; null when they are gone.",
+        lambda operation: operation.requested_by and operation.requested_by.get_username(),
+        nullable=True,
+    )
+    correlationId = Member(
+        CharField, "The caller's `x-ms-correlation-request-id`, or the request's `x-ms-request-id` without one."
+    )
+    clientRequestId = Member(CharField, "The caller's `x-ms-client-request-id`, or empty.")
+    cancelAskedAt = Member(InstantField, "It ends before its next step.", "cancel_requested_at", nullable=True)
+    createdAt = Member(InstantField, "When it was accepted.")
+    startedAt = Member(InstantField, "When a worker first took it up.", nullable=True)
+    finishedAt = Member(InstantField, "It is kept for a day or longer after this.", nullable=True)
 
 
 @with_example(
@@ -145,7 +161,7 @@ class Operations(HistoryViewSet):
 
     @extend_schema(operation_id="listOperations", summary="List operations")
     def list(self, request):
-        return self.list_response(lambda rows: map(rendered_operation, rows))
+        return self.list_response(lambda rows: map(OperationSerializer.render, rows))
 
     @extend_schema(
         operation_id="readOperation",
@@ -195,27 +211,7 @@ def accepted_response(request: Request, operation: Operation) -> Response:
 def operation_response(operation: Operation, status: int = 200, **headers: str) -> Response:
     if operation.is_open:
         headers["Retry-After"] = str(RETRY_AFTER_S)
-    return Response(rendered_operation(operation), status, headers=headers)
-
-
-def rendered_operation(operation: Operation) -> dict[str, Any]:
-    error = {"code": operation.error_code, "message": operation.error_message}
-    return {
-        "id": operation.pk,
-        "subscription": operation.subscription_id,
-        "kind": operation.kind,
-        "target": operation.target,
-        "state": operation.state,
-        "percent": operation.percent,
-        "error": error if operation.error_code else None,
-        "askedBy": operation.requested_by and operation.requested_by.get_username(),
-        "correlationId": operation.correlation_id,
-        "clientRequestId": operation.client_request_id,
-        "cancelAskedAt": operation.cancel_requested_at,
-        "createdAt": operation.created_at,
-        "startedAt": operation.started_at,
-        "finishedAt": operation.finished_at,
-    }
+    return Response(OperationSerializer.render(operation), status, headers=headers)
 
 
 router = SimpleRouter(trailing_slash=False, use_regex_path=False)

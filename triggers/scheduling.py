@@ -33,20 +33,18 @@ from jobs.worker.overlap import ORGANIZATION, named_lock_key
 from recurrence import wire
 from triggers import closed_days, first_run, next_fire
 from triggers.definitions import (
-    FORMAT,
     JobDefinition,
     TriggerDefinition,
-    are_equivalent,
-    azure_members,
     canonical,
     document_of,
     has_same_rule,
-    is_azure,
     merge_job_patch,
     split_schedule,
 )
-from triggers.models import MAIN, Trigger, parse
+from triggers.models import MAIN, Trigger
 from triggers.notify import notify_beat
+from triggers.plan_limits import recurrence_of, refuse_move, refuse_own_schedule, refuse_trigger
+from triggers.schedule_changes import change_common_members, is_same_schedule, set_own_schedule, set_schedule
 
 TRIGGERS_LIMIT = 100  # triggers of a job
 LOCK_KEY = "custom_lock_key"  # the member of a trigger's data map that names a lock
@@ -104,14 +102,14 @@ def save_job(
         main = triggers.get(MAIN)
         before, main_before = (_job_values(job, main) if job else None), (_trigger_values(main) if main else None)
         schedule_before = (main.format, main.definition) if main else None
-        trigger = _main_trigger(collection, job, main, definition, now)
+        trigger = set_own_schedule(collection, job, main, definition, now)
         if job:
             _locked(job)
             job.collection = collection
             _relocate(job, triggers.values(), target, to.name or job.name)
-        quotas.refuse_job(target, action.document, _recurrence_of(trigger) if trigger else None)
+        quotas.refuse_job(target, action.document, recurrence_of(trigger) if trigger else None)
         if trigger and ((trigger.format, trigger.definition) != schedule_before or target.pk != collection.pk):
-            _refuse_own_schedule(target, trigger)
+            refuse_own_schedule(target, trigger)
         created = job is None
         if job is None:
             quotas.refuse_another_job(collection)
@@ -200,7 +198,7 @@ def save_collection(collection: JobCollection, now: datetime) -> bool:
         quotas.refuse_collection(collection)
         if not created:
             stored = lock_collection(collection.pk)
-            _refuse_move(collection)
+            refuse_move(collection)
         if stored is None or (stored.resource_group, stored.name) != (collection.resource_group, collection.name):
             _refuse_taken_name(collection)
         if stored is None or any(getattr(stored, name) != getattr(collection, name) for name in COLLECTION_FIELDS):
@@ -239,15 +237,15 @@ def save_trigger(
         trigger.job = job
         if new_name not in (None, name):
             _rename_trigger(trigger, new_name, triggers)
-        if not _is_same_schedule(trigger, definition):
+        if not is_same_schedule(trigger, definition):
             schedule = definition.format, definition.definition
             days_id = closed_days.current_version_id(collection.subscription_id, definition.definition)
             if not created and has_same_rule(trigger, *schedule):
-                _change_common_members(trigger, definition.definition, now, days_id)
+                change_common_members(trigger, definition.definition, now, days_id)
             else:
                 anchor = None if created else first_run.anchor_of_change(trigger, *schedule, now, days_id)
-                _set_schedule(trigger, *schedule, now, days_id, anchor)
-            _refuse_trigger(collection, trigger, "definition")
+                set_schedule(trigger, *schedule, now, days_id, anchor)
+            refuse_trigger(collection, trigger, "definition")
         elif definition.enabled and not trigger.enabled:
             trigger.next_fire_at = None
         trigger.definition = dict(definition.definition)
@@ -400,30 +398,6 @@ def _lock_key(trigger: Trigger, collection: JobCollection) -> str | None:
     return named
 
 
-def _is_same_schedule(trigger: Trigger, definition: TriggerDefinition) -> bool:
-    """Return True if the schedule equals the stored one, even if written differently."""
-    return trigger.format == definition.format and are_equivalent(
-        trigger.format, trigger.definition, definition.definition
-    )
-
-
-def _change_common_members(
-    trigger: Trigger, definition: Mapping, now: datetime, closed_days_id: uuid.UUID | None
-) -> None:
-    """Give the trigger other skips, extras, closed days, jitter or another rule for clock changes.
-
-    Its schedule goes on from the anchor that it has.
-
-    So a run that is left out or moved does not begin the count again.  A fire time that is due stays due.
-    Raises WireError.
-    """
-    wire.refuse_unreachable(parse(trigger.format, definition, trigger.anchored_at, closed_days_id), now)
-    trigger.definition = dict(definition)
-    trigger.closed_days_id = closed_days_id
-    if trigger.next_fire_at is not None and trigger.next_fire_at > now:
-        trigger.next_fire_at = None
-
-
 def _run_also_now(job: Job, now: datetime) -> None:
     """Start a run by hand, unless the job's own schedule is due now.  Raises Conflict for a job that may not run."""
     if job.triggers.filter(name=MAIN, next_fire_at__lte=now).exists():
@@ -433,100 +407,6 @@ def _run_also_now(job: Job, now: datetime) -> None:
     except Conflict as error:
         error.path = "runNow"
         raise
-
-
-def _set_schedule(
-    trigger: Trigger,
-    format: str,
-    definition: Mapping,
-    now: datetime,
-    closed_days_id: uuid.UUID | None,
-    anchor: datetime | None = None,
-) -> None:
-    """Give the trigger a new schedule, which counts from `anchor`, by default from `now`.  Raises WireError.
-
-    `closed_days_id` is the current version of the calendar of closed days that the definition names.
-    """
-    parsed = parse(format, definition, now, closed_days_id)
-    wire.refuse_unreachable(parsed, now)
-    trigger.format = format
-    trigger.definition = dict(definition)
-    trigger.closed_days_id = closed_days_id
-    trigger.anchored_at = anchor or now
-    trigger.fires_left = parsed.count
-    trigger.next_fire_at = None
-
-
-def _main_trigger(
-    collection: JobCollection, job: Job | None, stored: Trigger | None, definition: JobDefinition, now: datetime
-) -> Trigger | None:
-    """Return the job's trigger MAIN with the definition's schedule; None: the job has no schedule of its own.
-
-    The trigger is `stored`, or a new one.  A changed schedule is checked.
-    """
-    format, schedule = definition.format, definition.schedule
-    if (
-        stored
-        and schedule is not None
-        and stored.format == format
-        and are_equivalent(format, stored.definition, schedule)
-    ):
-        return stored
-    is_empty = format == FORMAT and not schedule
-    if job and is_empty and (stored is None or definition.run_now is not None):
-        if schedule is not None and definition.needs_schedule:
-            raise Invalid("needs a startTime or a recurrence", path="ownSchedule", code="required")
-        schedule = None
-    if schedule is None:
-        if job:
-            next_fire.reopen(job)
-        return None
-    trigger = stored or Trigger(name=MAIN)
-    days_id = closed_days.current_version_id(collection.subscription_id, schedule)
-    if job and stored and has_same_rule(stored, format, schedule):
-        _change_common_members(trigger, schedule, now, days_id)
-        next_fire.reopen(job)
-    elif job:
-        _change_schedule(job, trigger, format, schedule, days_id, definition.run_now, now)
-        next_fire.reopen(job)
-    else:
-        if definition.run_now is False:
-            first_run.refuse_present(format, schedule, now, days_id)
-            schedule = first_run.with_start_time(format, schedule, now, closed_days_id=days_id)
-        _set_schedule(trigger, format, schedule, now, days_id)
-    first_run.refuse_ended(trigger, now)
-    return trigger
-
-
-def _change_schedule(
-    job: Job,
-    trigger: Trigger,
-    format: str,
-    schedule: Mapping,
-    days_id: uuid.UUID | None,
-    at_once: bool | None,
-    now: datetime,
-) -> None:
-    """Replace the job's own schedule.  A schedule without a start time does not run at once, with one exception.
-
-    With `at_once` None it runs at once, as in Azure Scheduler, if no own schedule of the job has fired yet.  With
-    False, a schedule whose only fire time is the present one is refused.  A first run that is due stays due.
-    """
-    if at_once is False:
-        first_run.refuse_present(format, schedule, now, days_id)
-    due_at, anchored_at = trigger.next_fire_at, trigger.anchored_at
-    has_fired = trigger.previous_fire_at is not None
-    is_due = not has_fired and due_at is not None and due_at == anchored_at <= now
-    if is_due and wire.begins_at_creation(format, schedule):
-        _set_schedule(trigger, format, schedule, now, days_id, anchored_at)
-        trigger.next_fire_at = due_at
-    elif has_fired or at_once is not None:
-        anchor = first_run.anchor_of_change(trigger, format, schedule, now, days_id)
-        _set_schedule(trigger, format, schedule, now, days_id, anchor)
-    else:
-        _set_schedule(trigger, format, schedule, now, days_id)
-    # a skipped last run of the old schedule must not make the job run when the job is enabled
-    job.runs.filter(trigger_name=MAIN, fire_at=trigger.anchored_at, is_last=True).update(is_last=False)
 
 
 def _job_values(job: Job, main: Trigger | None) -> tuple:
@@ -587,7 +467,7 @@ def _relocate(job: Job, triggers: Iterable[Trigger], target: JobCollection, name
         quotas.refuse_another_job(target)
         for trigger in triggers:
             if trigger.name != MAIN:
-                _refuse_trigger(target, trigger, "collection")
+                refuse_trigger(target, trigger, "collection")
     job.collection, job.name = target, name
     _clean(job, exclude=["action"])
 
@@ -615,34 +495,3 @@ def _clean(row, exclude: Sequence[str] = ()) -> None:
     except ValidationError as error:
         field, messages = next(iter(error.message_dict.items()))
         raise Invalid(messages[0], path=field) from None
-
-
-def _recurrence_of(trigger: Trigger) -> Mapping | None:
-    """Return the recurrence of a schedule of Azure Scheduler, whose frequency and interval are compared with limits."""
-    return (azure_members(trigger.format, trigger.definition) or {}).get("recurrence")
-
-
-def _refuse_own_schedule(collection: JobCollection, main: Trigger) -> None:
-    """Raise QuotaExceeded when a job's own schedule fires more often than the collection allows.
-
-    For schedules that Azure Scheduler does not have.  `_recurrence_of` has the rule for the others.
-    """
-    if not is_azure(main):
-        _refuse_trigger(collection, main, "schedule")
-
-
-def _refuse_trigger(collection: JobCollection, trigger: Trigger, path: str) -> None:
-    """Raise QuotaExceeded when a trigger fires more often than the collection allows."""
-    quotas.refuse_fires(collection, trigger.parsed, trigger.anchored_at, trigger.format == FORMAT, path)
-
-
-def _refuse_move(collection: JobCollection) -> None:
-    """Raise QuotaExceeded when a job of the collection does not fit the new plan."""
-    before = JobCollection.objects.filter(pk=collection.pk).values_list("sku", flat=True).get()
-    if before == collection.sku:
-        return
-    quotas.refuse_move(collection)
-    for trigger in Trigger.objects.filter(job__collection=collection).select_related("job__action"):
-        quotas.refuse_job(collection, trigger.job.action.document, _recurrence_of(trigger))
-        if not (trigger.name == MAIN and is_azure(trigger)) and quotas.allows_less(collection, before):
-            _refuse_trigger(collection, trigger, "properties.sku.name")

@@ -7,13 +7,14 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.response import Response
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, UUIDField
 
 from accounts.access import highest_role, require_role
 from accounts.examples import with_example
 from accounts.models import Role
+from api.answers import GIVEN, Answer, Member
 from api.conditional import ETAG, IF_ABSENT, IF_MATCH, IF_NONE_MATCH, etag, refuse_stale, respond
 from api.fields import Document, InstantField, TextField, WordField
 from api.idempotency import IDEMPOTENCY_KEY, repeatable
@@ -31,10 +32,22 @@ USER_LENGTH = 150
 SHARED_ROLES = {Role.READER.label: Role.READER, Role.OPERATOR.label: Role.OPERATOR}
 
 
-@with_example({"user": "bob", "role": "operator"})
-class ShareSerializer(WholeDocument):
-    user = TextField(min_length=1, max_length=USER_LENGTH, help_text="A user name: somebody of a common subscription.")
-    role = WordField(list(SHARED_ROLES), help_text="A `reader` sees the calendar, an `operator` changes its events.")
+class ShareSerializer(Answer, WholeDocument):
+    user = Member(
+        TextField,
+        "A user name: somebody of a common subscription.",
+        lambda share: share.user.get_username(),
+        min_length=1,
+        max_length=USER_LENGTH,
+        example="bob",
+    )
+    role = Member(
+        WordField,
+        "A `reader` sees the calendar, an `operator` changes its events.",
+        lambda share: Role(share.role).label,
+        choices=list(SHARED_ROLES),
+        example="operator",
+    )
 
 
 @with_example({"name": "Releases", "hue": "moss"})
@@ -48,30 +61,19 @@ class CalendarReplacement(Document):
     shares = ShareSerializer(many=True, default=list, help_text="Who else sees it.  Only its owner changes this.")
 
 
-@with_example(
-    {
-        "id": "5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10",
-        "name": "Releases",
-        "hue": "moss",
-        "isDefault": False,
-        "owner": "ada",
-        "role": "owner",
-        "revision": 3,
-        "createdAt": "2026-01-01T09:30:00Z",
-        "updatedAt": "2026-01-05T08:00:00Z",
-    }
-)
-class CalendarSerializer(serializers.Serializer):
-    id = serializers.UUIDField(help_text="The id by which events name it.")
-    name = serializers.CharField(help_text="What pages call it.")
-    hue = serializers.ChoiceField(Color.values, help_text="The colour in which pages show it.")
-    isDefault = serializers.BooleanField(help_text="It takes the events that name no calendar, and cannot be deleted.")
-    owner = serializers.CharField(help_text="A user name.")
-    role = serializers.ChoiceField([role.label for role in Role], help_text="What the caller may do with it.")
-    shares = ShareSerializer(many=True, help_text="Who else sees it; told to its owner only.")
-    revision = serializers.IntegerField(help_text="Counts its changes and those of its events.")
-    createdAt = InstantField(help_text="When it was made.")
-    updatedAt = InstantField(help_text="When it was last changed.")
+class CalendarSerializer(Answer):
+    id = Member(UUIDField, "The id by which events name it.", "pk", example="5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10")
+    name = Member(CharField, "What pages call it.", example="Releases")
+    hue = Member(ChoiceField, "The colour in which pages show it.", choices=Color.values, example="moss")
+    isDefault = Member(BooleanField, "It takes the events that name no calendar, and cannot be deleted.", example=False)
+    owner = Member(CharField, "A user name.", lambda calendar: calendar.owner.get_username(), example="ada")
+    role = Member(
+        ChoiceField, "What the caller may do with it.", GIVEN, choices=[role.label for role in Role], example="owner"
+    )
+    shares = Member(ShareSerializer, "Who else sees it; told to its owner only.", GIVEN, many=True)
+    revision = Member(IntegerField, "Counts its changes and those of its events.", example=3)
+    createdAt = Member(InstantField, "When it was made.", example="2026-01-01T09:30:00Z")
+    updatedAt = Member(InstantField, "When it was last changed.", example="2026-01-05T08:00:00Z")
 
 
 class Calendars(ApiViewSet):
@@ -227,19 +229,5 @@ def render_calendars(request, calendars: Iterable[Calendar]) -> Iterator[dict[st
         is_own = row.owner_id == request.user.pk
         roles = {share.user_id: Role(share.role) for share in by_calendar[row.pk]}
         role = Role.OWNER if is_own else roles.get(request.user.pk, Role.READER)
-        yield {
-            "id": row.pk,
-            "name": row.name,
-            "hue": row.hue,
-            "isDefault": row.is_default,
-            "owner": row.owner.get_username(),
-            "role": min(role, highest).label,
-            "shares": [
-                {"user": share.user.get_username(), "role": Role(share.role).label} for share in by_calendar[row.pk]
-            ]
-            if is_own
-            else [],
-            "revision": row.revision,
-            "createdAt": row.created_at,
-            "updatedAt": row.updated_at,
-        }
+        listed = [ShareSerializer.render(share) for share in by_calendar[row.pk]] if is_own else []
+        yield CalendarSerializer.render(row, role=min(role, highest).label, shares=listed)

@@ -16,7 +16,8 @@ from calendars.api.parsers import BytesParser, CalendarParser, FileParser
 from calendars.closed_days import FUTURE, dates_of_file
 from operations.arm_base import caller_of
 from triggers import closed_days
-from triggers.api.closed_days import OPERATION, SUBSCRIPTION, ClosedDaysSerializer, calendar_response, find, version_of
+from triggers.api.closed_days import OPERATION, SUBSCRIPTION, calendar_response, find, version_of
+from triggers.api.closed_days_documents import ClosedDaysSerializer
 
 
 class ClosedDaysImport(DescribedView, APIView):

@@ -7,9 +7,10 @@ from datetime import datetime, tzinfo
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_serializer
-from rest_framework import serializers
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, DateField, IntegerField, UUIDField
 
 from accounts.examples import with_example
+from api.answers import GIVEN, Answer, Member
 from api.fields import Document, FlagField, IdField, InstantField, ListField, TextField, WholeNumberField, WordField
 from calendars.api.fields import LocalField, RecurrenceField, WholeDocument, ZoneNameField, format_wall
 from calendars.errors import CalendarError
@@ -33,61 +34,110 @@ from recurrence.describe_series import describe_days
 ATTENDEE_TYPES = ("required", "optional", "resource")
 
 
-@with_example({"name": "Bob", "address": "bob@example.com", "type": "required"})
-class AttendeeSerializer(WholeDocument):
-    name = TextField(max_length=LIST_LENGTH, allow_blank=True, default="", help_text="The name.")
-    address = TextField(max_length=LIST_LENGTH, allow_blank=True, default="", help_text="The e-mail address.")
-    type = WordField(
-        ATTENDEE_TYPES,
+def contact_text(attendee: Mapping[str, Any], name: str) -> str:
+    """Return a text of an attendee in the stored document, which a client of Graph sent and which was not validated."""
+    contact = attendee.get("emailAddress")
+    return str(contact.get(name) or "") if isinstance(contact, Mapping) else ""
+
+
+class AttendeeSerializer(Answer, WholeDocument):
+    name = Member(
+        TextField,
+        "The name.",
+        lambda attendee: contact_text(attendee, "name"),
+        max_length=LIST_LENGTH,
+        allow_blank=True,
+        default="",
+        example="Bob",
+    )
+    address = Member(
+        TextField,
+        "The e-mail address.",
+        lambda attendee: contact_text(attendee, "address"),
+        max_length=LIST_LENGTH,
+        allow_blank=True,
+        default="",
+        example="bob@example.com",
+    )
+    type = Member(
+        WordField,
+        "Whether the person has to come; `resource` is a room or a device.",
+        lambda attendee: kind if (kind := attendee.get("type")) in ATTENDEE_TYPES else "required",
+        choices=ATTENDEE_TYPES,
         default="required",
-        help_text="Whether the person has to come; `resource` is a room or a device.",
+        example="required",
     )
 
 
-@with_example(
-    {
-        "subject": "Stand-up",
-        "body": "What is next",
-        "bodyType": "text",
-        "location": "Room 4",
-        "categories": ["team"],
-        "showAs": "busy",
-        "sensitivity": "normal",
-        "importance": "normal",
-        "reminderMinutes": 15,
-    }
-)
-class DetailsMembers(Document):
+class DetailsMembers(Answer, Document):
     """The members of an event other than its times."""
 
-    subject = TextField(
-        max_length=SUBJECT_LENGTH, allow_blank=True, trim_whitespace=False, default="", help_text="What it is called."
+    subject = Member(
+        TextField,
+        "What it is called.",
+        max_length=SUBJECT_LENGTH,
+        allow_blank=True,
+        trim_whitespace=False,
+        default="",
+        example="Stand-up",
     )
-    body = TextField(
-        max_length=BODY_LENGTH, allow_blank=True, trim_whitespace=False, default="", help_text="What is said of it."
+    body = Member(
+        TextField,
+        "What is said of it.",
+        max_length=BODY_LENGTH,
+        allow_blank=True,
+        trim_whitespace=False,
+        default="",
+        example="What is next",
     )
-    bodyType = WordField(BodyType.values, default=BodyType.TEXT.value, help_text="How `body` is read.")
-    location = TextField(
-        max_length=LIST_LENGTH, allow_blank=True, trim_whitespace=False, default="", help_text="Where, in words."
+    bodyType = Member(
+        WordField, "How `body` is read.", choices=BodyType.values, default=BodyType.TEXT.value, example="text"
     )
-    categories = ListField(
+    location = Member(
+        TextField,
+        "Where, in words.",
+        "location_name",
+        max_length=LIST_LENGTH,
+        allow_blank=True,
+        trim_whitespace=False,
+        default="",
+        example="Room 4",
+    )
+    categories = Member(
+        ListField,
+        "Words of the caller's to sort by.",
         child=TextField(max_length=CATEGORY_LENGTH, trim_whitespace=False),
         max_length=CATEGORIES,
         default=list,
-        help_text="Words of the caller's to sort by.",
+        example=["team"],
     )
-    attendees = AttendeeSerializer(many=True, max_length=ATTENDEES, default=list, help_text="Nobody is invited.")
-    showAs = WordField(
-        ShowAs.values, default=ShowAs.BUSY.value, help_text="How its time counts where others look for a free one."
+    attendees = Member(AttendeeSerializer, "Nobody is invited.", many=True, max_length=ATTENDEES, default=list)
+    showAs = Member(
+        WordField,
+        "How its time counts where others look for a free one.",
+        choices=ShowAs.values,
+        default=ShowAs.BUSY.value,
+        example="busy",
     )
-    sensitivity = WordField(
-        Sensitivity.values,
+    sensitivity = Member(
+        WordField,
+        "Of what is `private` or `confidential`, others than the calendar's owner see the times only.",
+        choices=Sensitivity.values,
         default=Sensitivity.NORMAL.value,
-        help_text="Of what is `private` or `confidential`, others than the calendar's owner see the times only.",
+        example="normal",
     )
-    importance = WordField(Importance.values, default=Importance.NORMAL.value, help_text="How important it is.")
-    reminderMinutes = WholeNumberField(
-        min_value=0, max_value=REMINDER_MOST, allow_null=True, default=None, help_text="Before the start; null: none."
+    importance = Member(
+        WordField, "How important it is.", choices=Importance.values, default=Importance.NORMAL.value, example="normal"
+    )
+    reminderMinutes = Member(
+        WholeNumberField,
+        "Before the start; null: none.",
+        lambda details: details.reminder_minutes if details.is_reminder_on else None,
+        nullable=True,
+        min_value=0,
+        max_value=REMINDER_MOST,
+        default=None,
+        example=15,
     )
 
 
@@ -135,100 +185,139 @@ class EventRequest(EventReplacement):
     )
 
 
-@with_example(
-    {
-        "isAllDay": False,
-        "start": "2026-01-05T08:00:00Z",
-        "end": "2026-01-05T08:15:00Z",
-        "startLocal": "2026-01-05T09:00:00",
-        "endLocal": "2026-01-05T09:15:00",
-        "timeZone": "Europe/Berlin",
-        "startDate": None,
-        "endDate": None,
-    }
-)
-class WhenMembers(serializers.Serializer):
-    isAllDay = serializers.BooleanField(help_text="From midnight to a midnight, whatever the reader's zone.")
-    start = InstantField(help_text="When it starts.")
-    end = InstantField(help_text="When it ends.")
-    startLocal = LocalField(help_text="What clocks in `timeZone` show at its start.")
-    endLocal = LocalField(help_text="What clocks in `timeZone` show at its end.")
-    timeZone = serializers.CharField(help_text="The zone of `startLocal` and `endLocal`.")
-    startDate = serializers.DateField(allow_null=True, help_text="Of an all-day one: its first day.")
-    endDate = serializers.DateField(allow_null=True, help_text="Of an all-day one: the day behind its last.")
+class WhenMembers(Answer):
+    isAllDay = Member(BooleanField, "From midnight to a midnight, whatever the reader's zone.", example=False)
+    start = Member(InstantField, "When it starts.", example="2026-01-05T08:00:00Z")
+    end = Member(InstantField, "When it ends.", example="2026-01-05T08:15:00Z")
+    startLocal = Member(
+        LocalField, "What clocks in `timeZone` show at its start.", GIVEN, example="2026-01-05T09:00:00"
+    )
+    endLocal = Member(LocalField, "What clocks in `timeZone` show at its end.", GIVEN, example="2026-01-05T09:15:00")
+    timeZone = Member(CharField, "The zone of `startLocal` and `endLocal`.", GIVEN, example="Europe/Berlin")
+    startDate = Member(
+        DateField,
+        "Of an all-day one: its first day.",
+        lambda occurrence: occurrence.days and occurrence.days[0],
+        nullable=True,
+        example=None,
+    )
+    endDate = Member(
+        DateField,
+        "Of an all-day one: the day behind its last.",
+        lambda occurrence: occurrence.days and occurrence.days[1],
+        nullable=True,
+        example=None,
+    )
 
 
-@with_example({"id": "5b2f8a522c3c4a47a7de8a2f7f3c9d10_20260107", "isCancelled": True})
-class SeriesExceptionSerializer(serializers.Serializer):
-    id = serializers.CharField(help_text="Of the occurrence.")
-    isCancelled = serializers.BooleanField(help_text="Whether it was cancelled; otherwise it was changed.")
+class SeriesExceptionSerializer(Answer):
+    id = Member(
+        CharField,
+        "Of the occurrence.",
+        lambda exception: str(ItemId(exception.event_id, exception.original_day)),
+        example="5b2f8a522c3c4a47a7de8a2f7f3c9d10_20260107",
+    )
+    isCancelled = Member(BooleanField, "Whether it was cancelled; otherwise it was changed.", example=True)
 
 
-@with_example(
-    {
-        "id": "5b2f8a522c3c4a47a7de8a2f7f3c9d10",
-        "calendarId": "5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10",
-        "uid": "5b2f8a522c3c4a47a7de8a2f7f3c9d10@quando",
-        "type": "series",
-        "description": "every 2 weeks on Monday and Wednesday, until 13 May 2026",
-        "canEdit": True,
-        "revision": 3,
-        "createdAt": "2026-01-01T09:30:00Z",
-        "updatedAt": "2026-01-05T08:00:00Z",
-    }
-)
-class EventSerializer(WhenMembers, DetailsMembers):
+class EventIdentity(Answer):
+    id = Member(
+        CharField, "The id in its address.", lambda event: event.pk.hex, example="5b2f8a522c3c4a47a7de8a2f7f3c9d10"
+    )
+    calendarId = Member(UUIDField, "The id of its calendar.", example="5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10")
+    uid = Member(CharField, "What iCalendar files call it.", example="5b2f8a522c3c4a47a7de8a2f7f3c9d10@quando")
+    type = Member(
+        ChoiceField,
+        "Whether it repeats.",
+        lambda event: "series" if event.is_series else "single",
+        choices=["single", "series"],
+        example="series",
+    )
+
+
+class EventSerializer(EventIdentity, WhenMembers, DetailsMembers):
     """An event: a single event, or a series as a whole."""
 
-    id = serializers.CharField(help_text="The id in its address.")
-    calendarId = serializers.UUIDField(help_text="The id of its calendar.")
-    uid = serializers.CharField(help_text="What iCalendar files call it.")
-    type = serializers.ChoiceField(["single", "series"], help_text="Whether it repeats.")
-    start = InstantField(help_text="Of a series, as all of these: that of its first occurrence.  Read only.")
-    recurrence = RecurrenceField(allow_null=True, help_text="How it repeats; null: it is a single event.")
-    description = serializers.CharField(allow_null=True, help_text="The days of a series in words.")
-    exceptions = SeriesExceptionSerializer(many=True, help_text="Occurrences that were changed or cancelled.")
-    canEdit = serializers.BooleanField(help_text="Whether the caller may change it.")
-    revision = serializers.IntegerField(help_text="Counts the changes of it and its occurrences.")
-    createdAt = InstantField(help_text="When it was made.")
-    updatedAt = InstantField(help_text="When it was last changed.")
+    start = Member(InstantField, "Of a series, as all of these: that of its first occurrence.  Read only.")
+    recurrence = Member(RecurrenceField, "How it repeats; null: it is a single event.", nullable=True)
+    description = Member(
+        CharField,
+        "The days of a series in words.",
+        lambda event: describe_days(event.series) if event.is_series else None,
+        nullable=True,
+        example="every 2 weeks on Monday and Wednesday, until 13 May 2026",
+    )
+    exceptions = Member(SeriesExceptionSerializer, "Occurrences that were changed or cancelled.", GIVEN, many=True)
+    canEdit = Member(BooleanField, "Whether the caller may change it.", GIVEN, example=True)
+    revision = Member(IntegerField, "Counts the changes of it and its occurrences.", example=3)
+    createdAt = Member(InstantField, "When it was made.", example="2026-01-01T09:30:00Z")
+    updatedAt = Member(InstantField, "When it was last changed.", example="2026-01-05T08:00:00Z")
 
 
-@with_example(
-    {
-        "id": "5b2f8a522c3c4a47a7de8a2f7f3c9d10_20260105",
-        "eventId": "5b2f8a522c3c4a47a7de8a2f7f3c9d10",
-        "calendarId": "5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10",
-        "subject": "Stand-up",
-        "location": "Room 4",
-        "categories": ["team"],
-        "showAs": "busy",
-        "sensitivity": "normal",
-        "importance": "normal",
-        "type": "occurrence",
-        "isException": False,
-        "isCancelled": False,
-        "originalStart": "2026-01-05T08:00:00Z",
-    }
-)
+class OccurrenceIdentity(Answer):
+    id = Member(
+        CharField,
+        "It stays the same when the occurrence is moved.  Of a single event: its id.",
+        lambda occurrence: str(occurrence.id),
+        example="5b2f8a522c3c4a47a7de8a2f7f3c9d10_20260105",
+    )
+    eventId = Member(
+        CharField,
+        "The single event, or the series.",
+        lambda occurrence: occurrence.event.pk.hex,
+        example="5b2f8a522c3c4a47a7de8a2f7f3c9d10",
+    )
+    calendarId = Member(
+        UUIDField, "The id of its calendar.", "event.calendar_id", example="5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10"
+    )
+    type = Member(
+        ChoiceField,
+        "Whether it belongs to a series.",
+        lambda occurrence: "single" if occurrence.day is None else "occurrence",
+        choices=["single", "occurrence"],
+        example="occurrence",
+    )
+
+
 @extend_schema_serializer(component_name="CalendarOccurrence")
-class OccurrenceSerializer(WhenMembers):
+class OccurrenceSerializer(OccurrenceIdentity, WhenMembers):
     """A single event, or one occurrence of a series."""
 
-    id = serializers.CharField(help_text="It stays the same when the occurrence is moved.  Of a single event: its id.")
-    eventId = serializers.CharField(help_text="The single event, or the series.")
-    calendarId = serializers.UUIDField(help_text="The id of its calendar.")
-    subject = serializers.CharField(help_text="What it is called.")
-    location = serializers.CharField(help_text="Where, in words.")
-    categories = serializers.ListField(child=serializers.CharField(), help_text="Words of the caller's to sort by.")
-    showAs = serializers.ChoiceField(ShowAs.values, help_text="How its time counts where others look for a free one.")
-    sensitivity = serializers.ChoiceField(Sensitivity.values, help_text="Who sees more than its times.")
-    importance = serializers.ChoiceField(Importance.values, help_text="How important it is.")
-    type = serializers.ChoiceField(["single", "occurrence"], help_text="Whether it belongs to a series.")
-    startLocal = LocalField(help_text="What clocks in `timeZone` show: the zone that was asked for, or the event's.")
-    isException = serializers.BooleanField(help_text="Whether it differs from its series.")
-    isCancelled = serializers.BooleanField(help_text="Whether it was cancelled.")
-    originalStart = InstantField(allow_null=True, help_text="When its series has it; null of a single event.")
+    subject = Member(CharField, "What it is called.", "details.subject", example="Stand-up")
+    location = Member(CharField, "Where, in words.", "details.location_name", example="Room 4")
+    categories = Member(
+        ListField, "Words of the caller's to sort by.", "details.categories", child=CharField(), example=["team"]
+    )
+    showAs = Member(
+        ChoiceField,
+        "How its time counts where others look for a free one.",
+        "details.show_as",
+        choices=ShowAs.values,
+        example="busy",
+    )
+    sensitivity = Member(
+        ChoiceField,
+        "Who sees more than its times.",
+        "details.sensitivity",
+        choices=Sensitivity.values,
+        example="normal",
+    )
+    importance = Member(
+        ChoiceField, "How important it is.", "details.importance", choices=Importance.values, example="normal"
+    )
+    startLocal = Member(
+        LocalField, "What clocks in `timeZone` show: the zone that was asked for, or the event's.", GIVEN
+    )
+    isException = Member(
+        BooleanField,
+        "Whether it differs from its series.",
+        lambda occurrence: occurrence.exception is not None and not occurrence.is_cancelled,
+        example=False,
+    )
+    isCancelled = Member(BooleanField, "Whether it was cancelled.", example=False)
+    originalStart = Member(
+        InstantField, "When its series has it; null of a single event.", nullable=True, example="2026-01-05T08:00:00Z"
+    )
 
 
 @extend_schema_serializer(component_name="CalendarOccurrenceDetail")
@@ -289,7 +378,7 @@ def changes_of(wanted: Mapping[str, Any], present: RenderContext | None) -> dict
 
     A member that a client sends back unchanged is no change, even if our document contains less than what is stored.
     """
-    rendered = {} if present is None else render_details(present.details)
+    rendered = {} if present is None else DetailsMembers.render(present.details)
     changes: dict[str, Any] = {}
     for member, change in CHANGES.items():
         if member in wanted and (present is None or wanted[member] != rendered[member]):
@@ -340,84 +429,21 @@ def render_event(event: Event, viewer, exceptions: Iterable[EventException], can
     """Render an event as `viewer` sees it.  `exceptions` are those of the event, by day."""
     details = details_for(viewer, event, event.details)
     whole = localize(event, None, event.start, event.end, event.is_all_day, event.tzinfo, details)
-    return {
-        "id": event.pk.hex,
-        "calendarId": event.calendar_id,
-        "uid": event.uid,
-        "type": "series" if event.is_series else "single",
-        **render_details(details),
-        **render_times(whole, event.tzinfo),
-        "startLocal": format_wall(event.start),
-        "endLocal": format_wall(event.end),
-        "timeZone": event.zone,
-        "recurrence": event.recurrence,
-        "description": describe_days(event.series) if event.is_series else None,
-        "exceptions": [
-            {"id": str(ItemId(event.pk, each.original_day)), "isCancelled": each.is_cancelled} for each in exceptions
-        ],
-        "canEdit": can_edit,
-        "revision": event.revision,
-        "createdAt": event.created_at,
-        "updatedAt": event.updated_at,
-    }
+    return EventSerializer.render(
+        event,
+        **render_times(whole, event.start, event.end, event.zone),
+        **DetailsMembers.render(details),
+        exceptions=[SeriesExceptionSerializer.render(each) for each in exceptions],
+        canEdit=can_edit,
+    )
 
 
 def render_occurrence(occurrence: Occurrence, zone: tzinfo, zone_name: str) -> dict[str, Any]:
-    details = occurrence.details
-    return {
-        "id": str(occurrence.id),
-        "eventId": occurrence.event.pk.hex,
-        "calendarId": occurrence.event.calendar_id,
-        "type": "single" if occurrence.day is None else "occurrence",
-        "subject": details.subject,
-        "location": details.location_name,
-        "categories": details.categories,
-        "showAs": details.show_as,
-        "sensitivity": details.sensitivity,
-        "importance": details.importance,
-        **render_times(occurrence, zone),
-        "timeZone": zone_name,
-        "isException": occurrence.exception is not None and not occurrence.is_cancelled,
-        "isCancelled": occurrence.is_cancelled,
-        "originalStart": occurrence.original_start,
-    }
+    start, end = occurrence.start.astimezone(zone), occurrence.end.astimezone(zone)
+    return OccurrenceSerializer.render(occurrence, **render_times(occurrence, start, end, zone_name))
 
 
-def render_times(occurrence: Occurrence, zone: tzinfo) -> dict[str, Any]:
-    first_day, day_after = occurrence.days or (None, None)
-    return {
-        "isAllDay": occurrence.is_all_day,
-        "start": occurrence.start,
-        "end": occurrence.end,
-        "startLocal": format_wall(occurrence.start.astimezone(zone)),
-        "endLocal": format_wall(occurrence.end.astimezone(zone)),
-        "startDate": first_day,
-        "endDate": day_after,
-    }
-
-
-def render_details(details: Details) -> dict[str, Any]:
-    return {
-        "subject": details.subject,
-        "body": details.body,
-        "bodyType": details.body_type,
-        "location": details.location_name,
-        "categories": details.categories,
-        "attendees": [render_attendee(each) for each in details.attendees],
-        "showAs": details.show_as,
-        "sensitivity": details.sensitivity,
-        "importance": details.importance,
-        "reminderMinutes": details.reminder_minutes if details.is_reminder_on else None,
-    }
-
-
-def render_attendee(attendee: Mapping[str, Any]) -> dict[str, str]:
-    """Render an attendee from the stored document, which a client of Graph sent and which was not validated."""
-    contact = attendee.get("emailAddress")
-    contact = contact if isinstance(contact, Mapping) else {}
-    kind = attendee.get("type")
-    return {
-        "name": str(contact.get("name") or ""),
-        "address": str(contact.get("address") or ""),
-        "type": kind if kind in ATTENDEE_TYPES else "required",
-    }
+def render_times(occurrence: Occurrence, start: datetime, end: datetime, zone_name: str) -> dict[str, Any]:
+    """Render the times of an occurrence.  `start` and `end` are what clocks in the zone show."""
+    local = {"startLocal": format_wall(start), "endLocal": format_wall(end), "timeZone": zone_name}
+    return WhenMembers.render(occurrence, **local)

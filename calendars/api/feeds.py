@@ -1,19 +1,18 @@
 """/api/feeds: secret addresses at which calendar programs read what the caller sees."""
 
-from typing import Any
-
 from django.core.exceptions import PermissionDenied
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from django_filters import FilterSet
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.response import Response
+from rest_framework.serializers import CharField, IntegerField, UUIDField
 
 from accounts.access import as_field_error, highest_role, require_role
 from accounts.examples import with_example
 from accounts.models import ApiToken, Role
+from api.answers import GIVEN, Answer, Member
 from api.fields import Document, FlagField, IdField, InstantField, ListField, TextField, WholeNumberField
 from api.filters import IdFilter
 from api.idempotency import IDEMPOTENCY_KEY, repeatable
@@ -24,43 +23,51 @@ from calendars.api import examples
 from calendars.models import Calendar, Feed
 
 
-@with_example({"calendars": ["5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10"], "collections": [1], "runs": True})
-class QuerySerializer(Document):
+class QuerySerializer(Answer, Document):
     """The parts of the calendar page that a feed shows."""
 
-    calendars = ListField(
-        child=IdField(), allow_null=True, default=None, help_text="Their ids; null: all that you see."
-    )
-    collections = ListField(
-        child=WholeNumberField(min_value=1),
-        allow_null=True,
+    calendars = Member(
+        ListField,
+        "Their ids; null: all that you see.",
+        nullable=True,
+        child=IdField(),
         default=None,
-        help_text="Of jobs, whose runs are shown; null: all that you see.",
+        example=["5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10"],
     )
-    runs = FlagField(default=False, help_text="Whether runs of jobs are shown, from 31 days back to 92 days ahead.")
+    collections = Member(
+        ListField,
+        "Of jobs, whose runs are shown; null: all that you see.",
+        nullable=True,
+        child=WholeNumberField(min_value=1),
+        default=None,
+        example=[1],
+    )
+    runs = Member(
+        FlagField, "Whether runs of jobs are shown, from 31 days back to 92 days ahead.", default=False, example=True
+    )
 
 
-@with_example(
-    {
-        "id": 3,
-        "name": "Wall display",
-        "calendarId": None,
-        "createdAt": "2026-01-01T09:30:00Z",
-        "lastReadAt": "2026-01-05T08:00:00Z",
-    }
-)
-class FeedSerializer(serializers.Serializer):
-    id = serializers.IntegerField(help_text="The id in its address.")
-    name = serializers.CharField(help_text="What reads it.")
-    calendarId = serializers.UUIDField(allow_null=True, help_text="The calendar that it shows; null: see `query`.")
-    query = QuerySerializer(allow_null=True, help_text="What it shows; null: the one calendar.")
-    createdAt = InstantField(help_text="When it was made.")
-    lastReadAt = InstantField(allow_null=True, help_text="To the minute.")
+class FeedSerializer(Answer):
+    id = Member(IntegerField, "The id in its address.", "pk", example=3)
+    name = Member(CharField, "What reads it.", example="Wall display")
+    calendarId = Member(UUIDField, "The calendar that it shows; null: see `query`.", nullable=True, example=None)
+    query = Member(
+        QuerySerializer,
+        "What it shows; null: the one calendar.",
+        lambda feed: None if feed.calendar_id else feeds.filter_of(feed).as_document(),
+        nullable=True,
+    )
+    createdAt = Member(InstantField, "When it was made.", example="2026-01-01T09:30:00Z")
+    lastReadAt = Member(InstantField, "To the minute.", nullable=True, example="2026-01-05T08:00:00Z")
 
 
-@with_example({"address": "https://quando.example.org/calendar/feeds/..."})
 class NewFeedSerializer(FeedSerializer):
-    address = serializers.CharField(help_text="Where it is read.  It is shown this once.")
+    address = Member(
+        CharField,
+        "Where it is read.  It is shown this once.",
+        GIVEN,
+        example="https://quando.example.org/calendar/feeds/...",
+    )
 
 
 @with_example({"name": "Phone", "calendarId": "5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10"})
@@ -88,11 +95,11 @@ class Feeds(ApiViewSet):
 
     @extend_schema(operation_id="listFeeds", summary="List your feeds")
     def list(self, request):
-        return self.list_response(lambda rows: map(render_feed, rows))
+        return self.list_response(lambda rows: map(FeedSerializer.render, rows))
 
     @extend_schema(operation_id="readFeed", summary="Read a feed's description")
     def retrieve(self, request, pk):
-        return Response(render_feed(get_object_or_404(self.get_queryset(), pk=pk)))
+        return Response(FeedSerializer.render(get_object_or_404(self.get_queryset(), pk=pk)))
 
     @extend_schema(
         operation_id="createFeed",
@@ -104,7 +111,9 @@ class Feeds(ApiViewSet):
         responses={200: FeedSerializer, 201: NewFeedSerializer},
         examples=examples.FEEDS,
     )
-    @repeatable(lambda view, request, pk: Response(render_feed(get_object_or_404(view.get_queryset(), pk=pk))))
+    @repeatable(
+        lambda view, request, pk: Response(FeedSerializer.render(get_object_or_404(view.get_queryset(), pk=pk)))
+    )
     def create(self, request):
         wanted = self.read(FeedRequest)
         refuse_escalation(request)
@@ -116,7 +125,7 @@ class Feeds(ApiViewSet):
             query=wanted.get("query"),
         )
         address = reverse("calendar:feed", args=[secret])
-        document = {**render_feed(feed), "address": absolute(request, address)}
+        document = NewFeedSerializer.render(feed, address=absolute(request, address))
         return created(request, f"/api/feeds/{feed.pk}", Response(document, headers=NO_STORE))
 
     @extend_schema(
@@ -145,14 +154,3 @@ def calendar_of(request, wanted) -> Calendar | None:
         return None
     with as_field_error("calendarId", "must be a calendar that you may see"):
         return require_role(request, Calendar, pk=wanted)
-
-
-def render_feed(feed: Feed) -> dict[str, Any]:
-    return {
-        "id": feed.pk,
-        "name": feed.name,
-        "calendarId": feed.calendar_id,
-        "query": None if feed.calendar_id else feeds.filter_of(feed).as_document(),
-        "createdAt": feed.created_at,
-        "lastReadAt": feed.last_read_at,
-    }

@@ -7,8 +7,9 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter
 from rest_framework import serializers
 from rest_framework.response import Response
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, ListField
 
-from accounts.examples import with_example
+from api.answers import GIVEN, Answer, Member
 from calendars.ics.import_report import Report, Status
 from calendars.ics.importing import import_calendar
 from calendars.models import Calendar
@@ -31,37 +32,44 @@ FILE = "\r\n".join(
 )
 
 
-@with_example(
-    {
-        "line": 5,
-        "component": "VEVENT",
-        "uid": "stand-up@example.com",
-        "summary": "Stand-up",
-        "status": "taken",
-        "notes": [],
-        "eventId": "5b2f8a522c3c4a47a7de8a2f7f3c9d10",
-    }
-)
-class LineSerializer(serializers.Serializer):
-    line = serializers.IntegerField(help_text="Where its component begins in the file, from 1.")
-    component = serializers.CharField(help_text="Such as `VEVENT`.")
-    uid = serializers.CharField(help_text="What the file calls it.")
-    summary = serializers.CharField(help_text="Its subject in the file.")
-    status = serializers.ChoiceField([each.value for each in Status], help_text="What became of it.")
-    notes = serializers.ListField(
-        child=serializers.CharField(), help_text="Why it was refused; what could not be said here as the file says it."
+class LineSerializer(Answer):
+    line = Member(IntegerField, "Where its component begins in the file, from 1.", example=5)
+    component = Member(CharField, "Such as `VEVENT`.", example="VEVENT")
+    uid = Member(CharField, "What the file calls it.", example="stand-up@example.com")
+    summary = Member(CharField, "Its subject in the file.", example="Stand-up")
+    status = Member(
+        ChoiceField, "What became of it.", "status.value", choices=[each.value for each in Status], example="taken"
     )
-    eventId = serializers.CharField(allow_null=True, help_text="The event that it is now; null in a dry run.")
+    notes = Member(
+        ListField, "Why it was refused; what could not be said here as the file says it.", child=CharField(), example=[]
+    )
+    eventId = Member(
+        CharField,
+        "The event that it is now; null in a dry run.",
+        GIVEN,
+        nullable=True,
+        example="5b2f8a522c3c4a47a7de8a2f7f3c9d10",
+    )
 
 
-@with_example({"dryRun": False, "taken": 1, "changed": 0, "unchanged": 0, "refused": 0})
-class ReportSerializer(serializers.Serializer):
-    dryRun = serializers.BooleanField(help_text="Whether nothing was written.")
-    taken = serializers.IntegerField(help_text="How many components are new here.")
-    changed = serializers.IntegerField(help_text="How many were here and are otherwise now.")
-    unchanged = serializers.IntegerField(help_text="How many were here and are the same.")
-    refused = serializers.IntegerField(help_text="How many could not be taken.")
-    lines = LineSerializer(many=True, help_text="Each component, in the order of the file.")
+class ReportSerializer(Answer):
+    dryRun = Member(BooleanField, "Whether nothing was written.", example=False)
+    taken = Member(
+        IntegerField, "How many components are new here.", lambda report: report.count(Status.TAKEN), example=1
+    )
+    changed = Member(
+        IntegerField,
+        "How many were here and are otherwise now.",
+        lambda report: report.count(Status.CHANGED),
+        example=0,
+    )
+    unchanged = Member(
+        IntegerField, "How many were here and are the same.", lambda report: report.count(Status.UNCHANGED), example=0
+    )
+    refused = Member(
+        IntegerField, "How many could not be taken.", lambda report: report.count(Status.REFUSED), example=0
+    )
+    lines = Member(LineSerializer, "Each component, in the order of the file.", GIVEN, many=True)
 
 
 IMPORT: dict[str, Any] = {
@@ -104,19 +112,8 @@ def import_file(request, calendar: Calendar) -> Response:
 
 
 def render_report(report: Report) -> dict[str, Any]:
-    return {
-        "dryRun": report.dry_run,
-        **{status.value: report.count(status) for status in Status},
-        "lines": [
-            {
-                "line": each.line,
-                "component": each.component,
-                "uid": each.uid,
-                "summary": each.summary,
-                "status": each.status.value,
-                "notes": list(each.notes),
-                "eventId": None if each.event_id is None or report.dry_run else each.event_id.hex,
-            }
-            for each in report.lines
-        ],
-    }
+    lines = [
+        LineSerializer.render(each, eventId=each.event_id.hex if each.event_id and not report.dry_run else None)
+        for each in report.lines
+    ]
+    return ReportSerializer.render(report, lines=lines)

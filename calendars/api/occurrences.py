@@ -25,6 +25,7 @@ from api.viewsets import HTTP_410, ApiViewSet
 from calendars import editing, ids
 from calendars.api import examples
 from calendars.api.documents import (
+    DetailsMembers,
     EventSerializer,
     FollowingReplacement,
     OccurrenceDetailSerializer,
@@ -33,7 +34,6 @@ from calendars.api.documents import (
     RenderContext,
     changes_of,
     member_paths,
-    render_details,
     render_occurrence,
 )
 from calendars.api.events import changes_of_event, changes_of_zone, event_response, forbid_private
@@ -266,8 +266,8 @@ def get_occurrence(request, pk: ItemId, role: Role) -> Occurrence:
 
 
 def occurrence_response(request, occurrence: Occurrence, is_reading: bool = False) -> Response:
-    times = render_occurrence(occurrence, *requested_zone(request, occurrence.event))
-    document = times | render_details(occurrence.details)
+    members = render_occurrence(occurrence, *requested_zone(request, occurrence.event))
+    document = OccurrenceDetailSerializer.render(**members | DetailsMembers.render(occurrence.details))
     return respond(document, etag(version(occurrence), document), request=request if is_reading else None)
 
 

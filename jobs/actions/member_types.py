@@ -11,9 +11,11 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import timedelta
 from typing import Any, NamedTuple, Self
 
-from api.json_object import JsonObject
+from api.json_object import PRINTABLE, JsonObject
 from jobs import durations
 from jobs.actions.previous import SHORT_LIMIT, duration, present
+
+NO_AUTHENTICATION = ("None", "NotSpecified")  # types that mean that there is none
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,9 @@ class Pattern(NamedTuple):
 
     regex: re.Pattern[str]
     expected: str
+
+
+PRINTABLE_TEXT = Pattern(re.compile(PRINTABLE), "printable")
 
 
 @dataclass(frozen=True)

@@ -24,14 +24,14 @@ from jobs.actions import templates, uris
 from jobs.actions.headers import HEADER_NAME, HEADER_VALUE, RESERVED_HEADER
 from jobs.actions.http import Call
 from jobs.actions.member_types import ObjectType
-from jobs.actions.members import (
+from jobs.actions.previous import PreviousAction, keep_secret
+from jobs.actions.queue_members import (
     BROKERED_PROPERTIES,
     BUS_AUTHENTICATION,
     BUS_QUEUE_MESSAGE,
     BUS_TOPIC_MESSAGE,
     SHARED_ACCESS_KEY,
 )
-from jobs.actions.previous import PreviousAction, keep_secret
 from jobs.actions.result import Context
 from jobs.actions.secret_variants import search_forms
 from jobs.encryption import Secrets

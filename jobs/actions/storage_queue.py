@@ -21,8 +21,8 @@ from yarl import URL
 from api.json_object import JsonObject
 from jobs.actions import templates
 from jobs.actions.http import Call
-from jobs.actions.members import QUEUE_MESSAGE
 from jobs.actions.previous import PreviousAction, keep_secret
+from jobs.actions.queue_members import QUEUE_MESSAGE
 from jobs.actions.result import CallRefused, Context
 from jobs.actions.secret_variants import search_forms
 from jobs.azure_regions import display_name

@@ -11,14 +11,16 @@ from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import CharField, ChoiceField, DictField, IntegerField, UUIDField
 
 from accounts.access import require_role, subscription_for
 from accounts.examples import with_example
 from accounts.models import Role
+from api.answers import Answer, Member
 from api.conditional import ETAG, IF_ABSENT, IF_MATCH, IF_NONE_MATCH, etag, respond
 from api.errors import Invalid, RequestError
 from api.fields import Document, IdField, InstantField, MapField, TextField, WholeNumberField, WordField
-from api.filters import TextFilter, WordFilter
+from api.filters import NameFilter, TextFilter, WordFilter
 from api.idempotency import IDEMPOTENCY_KEY, repeatable
 from api.viewsets import LOCATION, ApiViewSet, created
 from jobs.api.conditional_writes import get_collection_if_match, start_collection_operation, version_of
@@ -35,14 +37,18 @@ TAGS_LIMIT = 50
 TAG_NAME_LENGTH = 512
 
 
-@with_example({"frequency": "minute", "interval": 5})
-class RecurrenceQuotaSerializer(Document):
-    frequency = WordField(Frequency.values, help_text="The unit of the interval.")
-    interval = WholeNumberField(
+class RecurrenceQuotaSerializer(Answer, Document):
+    frequency = Member(
+        WordField, "The unit of the interval.", "max_recurrence_frequency", choices=Frequency.values, example="minute"
+    )
+    interval = Member(
+        WholeNumberField,
+        "How many units lie between two runs at least.",
+        lambda collection: collection.max_recurrence_interval or 1,
         min_value=1,
         max_value=RECURRENCE_INTERVAL_LIMIT,
         default=1,
-        help_text="How many units lie between two runs at least.",
+        example=5,
     )
 
 
@@ -114,59 +120,47 @@ class CollectionRequest(CollectionReplacement):
     subscription = IdField(required=False, help_text="Needed by callers who may write to more than one subscription.")
 
 
-@with_example(
-    {
-        "id": 1,
-        "subscription": "00000000-0000-0000-0000-000000000001",
-        "resourceGroup": "default",
-        "name": "nightly",
-        "location": "westeurope",
-        "tags": {"team": "billing"},
-        "sku": "Standard",
-        "state": "enabled",
-        "maxJobCount": 20,
-        "revision": 3,
-        "createdAt": "2026-01-01T09:30:00Z",
-        "updatedAt": "2026-01-05T08:00:00Z",
-    }
-)
-class CollectionSerializer(serializers.Serializer):
-    id = serializers.IntegerField(help_text="The id by which jobs name it.")
-    subscription = serializers.UUIDField(help_text="The id of its subscription.")
-    resourceGroup = serializers.CharField(help_text="Part of its Azure address.")
-    name = serializers.CharField(help_text="Unique in its resource group, in any case.")
-    location = serializers.CharField(help_text="A text of the caller's, such as a region; it has no effect.")
-    tags = serializers.DictField(
-        child=serializers.CharField(),
-        allow_null=True,
-        help_text="Names and values of the caller's; null: there are none.",
+class CollectionSerializer(Answer):
+    id = Member(IntegerField, "The id by which jobs name it.", "pk", example=1)
+    subscription = Member(
+        UUIDField, "The id of its subscription.", "subscription_id", example="00000000-0000-0000-0000-000000000001"
     )
-    sku = serializers.ChoiceField(Sku.values, help_text="The plan, which sets the limits.")
-    state = serializers.ChoiceField(
-        JobCollection.State.values,
-        help_text="None of its jobs runs unless it is `enabled`; `deleted` while it is being deleted.",
+    resourceGroup = Member(CharField, "Part of its Azure address.", example="default")
+    name = Member(CharField, "Unique in its resource group, in any case.", example="nightly")
+    location = Member(CharField, "A text of the caller's, such as a region; it has no effect.", example="westeurope")
+    tags = Member(
+        DictField,
+        "Names and values of the caller's; null: there are none.",
+        nullable=True,
+        child=CharField(),
+        example={"team": "billing"},
     )
-    maxJobCount = serializers.IntegerField(
-        allow_null=True, help_text="A lower limit than the plan's; null: the plan's."
+    sku = Member(ChoiceField, "The plan, which sets the limits.", choices=Sku.values, example="Standard")
+    state = Member(
+        ChoiceField,
+        "None of its jobs runs unless it is `enabled`; `deleted` while it is being deleted.",
+        choices=JobCollection.State.values,
+        example="enabled",
     )
-    maxRecurrence = RecurrenceQuotaSerializer(
-        allow_null=True, help_text="The fastest recurrence that its jobs may have; null: the plan's."
+    maxJobCount = Member(IntegerField, "A lower limit than the plan's; null: the plan's.", nullable=True, example=20)
+    maxRecurrence = Member(
+        RecurrenceQuotaSerializer,
+        "The fastest recurrence that its jobs may have; null: the plan's.",
+        lambda collection: collection if collection.max_recurrence_frequency else None,
+        nullable=True,
     )
-    revision = serializers.IntegerField(help_text="Counts its changes, also those of its state.")
-    createdAt = InstantField(help_text="When it was made.")
-    updatedAt = InstantField(help_text="When it was last changed.")
+    revision = Member(IntegerField, "Counts its changes, also those of its state.", example=3)
+    createdAt = Member(InstantField, "When it was made.", example="2026-01-01T09:30:00Z")
+    updatedAt = Member(InstantField, "When it was last changed.", example="2026-01-05T08:00:00Z")
 
 
 @with_example({"name": "nightly", "subscription": "default", "state": "enabled"})
 class CollectionFilter(FilterSet):
-    name = TextFilter(method="filter_name", max_length=NAME_LENGTH, help_text="The name, in any case.")
+    name = NameFilter(max_length=NAME_LENGTH, help_text="The name, in any case.")
     subscription = TextFilter(
         method="filter_subscription", max_length=NAME_LENGTH, help_text="The id or the short name of a subscription."
     )
     state = WordFilter(choices=JobCollection.State.choices, help_text="Only those in this state.")
-
-    def filter_name(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        return rows.filter(name__lower=value.lower())
 
     def filter_subscription(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         try:
@@ -185,7 +179,7 @@ class Collections(ApiViewSet):
 
     @extend_schema(operation_id="listCollections", summary="List collections")
     def list(self, request):
-        return self.list_response(lambda rows: map(rendered_collection, rows))
+        return self.list_response(lambda rows: map(CollectionSerializer.render, rows))
 
     @extend_schema(operation_id="readCollection", summary="Read a collection", parameters=[IF_NONE_MATCH, ETAG])
     def retrieve(self, request, pk):
@@ -319,24 +313,5 @@ def update_collection(request: Request, found: JobCollection, members: Mapping[s
 
 
 def collection_response(collection: JobCollection, request: Request | None = None) -> Response:
-    document = rendered_collection(collection)
+    document = CollectionSerializer.render(collection)
     return respond(document, etag(version_of(collection), document), request=request)
-
-
-def rendered_collection(collection: JobCollection) -> dict[str, Any]:
-    frequency, interval = collection.max_recurrence_frequency, collection.max_recurrence_interval
-    return {
-        "id": collection.pk,
-        "subscription": collection.subscription_id,
-        "resourceGroup": collection.resource_group,
-        "name": collection.name,
-        "location": collection.location,
-        "tags": collection.tags,
-        "sku": collection.sku,
-        "state": collection.state,
-        "maxJobCount": collection.max_job_count,
-        "maxRecurrence": {"frequency": frequency, "interval": interval or 1} if frequency else None,
-        "revision": collection.revision,
-        "createdAt": collection.created_at,
-        "updatedAt": collection.updated_at,
-    }

@@ -3,79 +3,59 @@
 from datetime import datetime
 from typing import Any
 
-from rest_framework import serializers
+from rest_framework.serializers import CharField, ChoiceField, UUIDField
 
-from accounts.examples import with_example
+from api.answers import GIVEN, Answer, Member
 from api.fields import InstantField
-from jobs.models import RunHold
 from triggers.gates import notice_of
 from triggers.upcoming import ExpectedHold
 
 
-class FromSerializer(serializers.Serializer):
-    """A document with the member `from`."""
-
-    def get_fields(self) -> dict[str, serializers.Field]:
-        """Rename the field `since` to `from`, a keyword of Python that no class can declare as an attribute."""
-        return {"from" if name == "since" else name: field for name, field in super().get_fields().items()}
-
-
-@with_example(
-    {
-        "fireAt": "2026-01-05T08:00:00Z",
-        "notice": "c7061bac-afdc-4513-b24b-aa5f13a16123",
-        "reason": "Reboot of db-2: New kernel",
-        "from": "2026-01-05T07:55:00Z",
-        "until": "2026-01-05T08:10:00Z",
-        "after": "runOnce",
-    }
-)
-class HoldSerializer(FromSerializer):
-    fireAt = InstantField(help_text="The fire time that is held.")
-    notice = serializers.UUIDField(allow_null=True, help_text="The notice of maintenance that holds it.")
-    reason = serializers.CharField(help_text="Why, in words.")
-    since = InstantField(help_text="Since when its job is held, or from when it is going to be.")
-    until = InstantField(allow_null=True, help_text="When nothing holds its job any more; null: nobody knows.")
-    after = serializers.ChoiceField(
-        ["runOnce", "drop"], help_text="What becomes of what is held: the newest runs at the end, or none does."
+class HoldSerializer(Answer):
+    fireAt = Member(InstantField, "The fire time that is held.", GIVEN, example="2026-01-05T08:00:00Z")
+    notice = Member(
+        UUIDField,
+        "The notice of maintenance that holds it.",
+        lambda hold: notice_of(hold.window.key),
+        nullable=True,
+        example="c7061bac-afdc-4513-b24b-aa5f13a16123",
+    )
+    reason = Member(CharField, "Why, in words.", "window.reason", example="Reboot of db-2: New kernel")
+    from_ = Member(
+        InstantField,
+        "Since when its job is held, or from when it is going to be.",
+        "window.start",
+        example="2026-01-05T07:55:00Z",
+    )
+    until = Member(
+        InstantField,
+        "When nothing holds its job any more; null: nobody knows.",
+        nullable=True,
+        example="2026-01-05T08:10:00Z",
+    )
+    after = Member(
+        ChoiceField,
+        "What becomes of what is held: the newest runs at the end, or none does.",
+        lambda hold: "drop" if hold.window.is_dropped else "runOnce",
+        choices=["runOnce", "drop"],
+        example="runOnce",
     )
 
 
-@with_example(
-    {
-        "notice": "c7061bac-afdc-4513-b24b-aa5f13a16123",
-        "reason": "Reboot of db-2: New kernel",
-        "from": "2026-01-05T08:00:00Z",
-        "until": "2026-01-05T08:10:00Z",
-    }
-)
-class RunHoldSerializer(FromSerializer):
-    notice = serializers.UUIDField(
-        allow_null=True, help_text="The notice of maintenance that held it, which may be forgotten by now."
+class RunHoldSerializer(Answer):
+    notice = Member(
+        UUIDField,
+        "The notice of maintenance that held it, which may be forgotten by now.",
+        lambda hold: notice_of(hold.key),
+        nullable=True,
+        example="c7061bac-afdc-4513-b24b-aa5f13a16123",
     )
-    reason = serializers.CharField(help_text="Why, in words.")
-    since = InstantField(help_text="When it began to be held.")
-    until = InstantField(allow_null=True, help_text="Null: it is still held.")
+    reason = Member(CharField, "Why, in words.", example="Reboot of db-2: New kernel")
+    from_ = Member(InstantField, "When it began to be held.", "held_at", example="2026-01-05T08:00:00Z")
+    until = Member(
+        InstantField, "Null: it is still held.", "released_at", nullable=True, example="2026-01-05T08:10:00Z"
+    )
 
 
 def rendered_hold(fire_at: datetime | None, hold: ExpectedHold | None) -> dict[str, Any] | None:
-    if hold is None:
-        return None
-    window = hold.window
-    return {
-        "fireAt": fire_at,
-        "notice": notice_of(window.key),
-        "reason": window.reason,
-        "from": window.start,
-        "until": hold.until,
-        "after": "drop" if window.is_dropped else "runOnce",
-    }
-
-
-def rendered_run_hold(hold: RunHold) -> dict[str, Any]:
-    return {
-        "notice": notice_of(hold.key),
-        "reason": hold.reason,
-        "from": hold.held_at,
-        "until": hold.released_at,
-    }
+    return None if hold is None else HoldSerializer.render(hold, fireAt=fire_at)

@@ -11,152 +11,158 @@ from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django_filters import FilterSet
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.response import Response
-from rest_framework.serializers import ValidationError
+from rest_framework.serializers import (
+    CharField,
+    ChoiceField,
+    FloatField,
+    IntegerField,
+    ListField,
+    UUIDField,
+    ValidationError,
+)
 
 from accounts.access import require_role, visible_rows
 from accounts.examples import with_example
 from accounts.models import Role, Subscription
+from api.answers import GIVEN, Answer, Member
 from api.fields import InstantField
 from api.filters import IdFilter, InstantFilter, TextFilter, WholeNumberFilter, WordFilter, WordsFilter
 from api.viewsets import HistoryViewSet
-from jobs.api.holds import RunHoldSerializer, rendered_run_hold
+from jobs.api.holds import RunHoldSerializer
 from jobs.cancel import cancel
 from jobs.models import Attempt, Poll, Run, RunHold
 from jobs.names import NAME_LENGTH
 
 
-@with_example(
-    {
-        "id": "0b9e5c1e-7d1f-4f5c-9a57-8b1d6c2f3e10",
-        "subscription": "00000000-0000-0000-0000-000000000001",
-        "job": 1,
-        "jobName": "collect-orders",
-        "collectionName": "nightly",
-        "trigger": "default",
-        "origin": "schedule",
-        "parent": None,
-        "errorRun": None,
-        "key": None,
-        "fireAt": "2026-01-05T08:00:00Z",
-        "startsAt": "2026-01-05T08:00:00Z",
-        "occurrence": 12,
-        "state": "succeeded",
-        "reason": "",
-        "statusCode": 200,
-        "blockedBy": None,
-        "missedCount": 1,
-        "missedUntil": None,
-        "attemptCount": 1,
-        "nextAttemptAt": None,
-        "nextPollAt": None,
-        "createdAt": "2026-01-05T08:00:00Z",
-        "startedAt": "2026-01-05T08:00:00.250000Z",
-        "finishedAt": "2026-01-05T08:00:01.500000Z",
-    }
-)
-class RunSerializer(serializers.Serializer):
-    id = serializers.UUIDField(help_text="Also the `Idempotency-Key` of the calls that it makes.")
-    subscription = serializers.UUIDField(help_text="The id of its subscription.")
-    job = serializers.IntegerField(allow_null=True, help_text="The id of its job; null when that is gone.")
-    jobName = serializers.CharField(help_text="The name that its job had when it was made.")
-    collectionName = serializers.CharField(help_text="The name that the collection of its job had when it was made.")
-    trigger = serializers.CharField(allow_null=True, help_text="The trigger that it comes from.")
-    origin = serializers.ChoiceField(Run.Origin.values, help_text="What ordered it.")
-    parent = serializers.UUIDField(allow_null=True, help_text="The failed run that an error action follows.")
-    errorRun = serializers.UUIDField(allow_null=True, help_text="The run of its error action, if one follows it.")
-    key = serializers.CharField(allow_null=True, help_text="The caller's own key of a run by hand.")
-    fireAt = InstantField(help_text="When it is due by its schedule, without jitter.")
-    startsAt = InstantField(help_text="When it is meant to start: `fireAt`, and the jitter of its schedule.")
-    occurrence = serializers.IntegerField(allow_null=True, help_text="Its number among its trigger's, from 1.")
-    state = serializers.ChoiceField(Run.State.values, help_text="How far it is.")
-    reason = serializers.CharField(
-        help_text="Why it was not run or what it waits for; of a failed run or attempt, what the last attempt says."
+class RunSerializer(Answer):
+    id = Member(
+        UUIDField,
+        "Also the `Idempotency-Key` of the calls that it makes.",
+        example="0b9e5c1e-7d1f-4f5c-9a57-8b1d6c2f3e10",
     )
-    statusCode = serializers.IntegerField(
-        allow_null=True,
-        help_text="Of the last HTTP answer to its last attempt, those to polls included; null: there was none.",
+    subscription = Member(
+        UUIDField, "The id of its subscription.", "subscription_id", example="00000000-0000-0000-0000-000000000001"
     )
-    blockedBy = serializers.UUIDField(
-        allow_null=True,
-        help_text="The last run that was still going when the overlap policy skipped this one or let it wait; it may "
+    job = Member(IntegerField, "The id of its job; null when that is gone.", "job_id", nullable=True, example=1)
+    jobName = Member(CharField, "The name that its job had when it was made.", example="collect-orders")
+    collectionName = Member(
+        CharField, "The name that the collection of its job had when it was made.", example="nightly"
+    )
+    trigger = Member(CharField, "The trigger that it comes from.", "trigger_name", nullable=True, example="default")
+    origin = Member(ChoiceField, "What ordered it.", choices=Run.Origin.values, example="schedule")
+    parent = Member(UUIDField, "The failed run that an error action follows.", "parent_id", nullable=True, example=None)
+    errorRun = Member(
+        UUIDField, "The run of its error action, if one follows it.", "error_run__id", nullable=True, example=None
+    )
+    key = Member(CharField, "The caller's own key of a run by hand.", "manual_key", nullable=True, example=None)
+    fireAt = Member(InstantField, "When it is due by its schedule, without jitter.", example="2026-01-05T08:00:00Z")
+    startsAt = Member(
+        InstantField,
+        "When it is meant to start: `fireAt`, and the jitter of its schedule.",
+        lambda row: row["starts_at"] or row["fire_at"],
+        example="2026-01-05T08:00:00Z",
+    )
+    occurrence = Member(IntegerField, "Its number among its trigger's, from 1.", nullable=True, example=12)
+    state = Member(ChoiceField, "How far it is.", choices=Run.State.values, example="succeeded")
+    reason = Member(
+        CharField,
+        "Why it was not run or what it waits for; of a failed run or attempt, what the last attempt says.",
+        GIVEN,
+        example="",
+    )
+    statusCode = Member(
+        IntegerField,
+        "Of the last HTTP answer to its last attempt, those to polls included; null: there was none.",
+        GIVEN,
+        nullable=True,
+        example=200,
+    )
+    blockedBy = Member(
+        UUIDField,
+        "The last run that was still going when the overlap policy skipped this one or let it wait; it may "
         "be forgotten by now.",
+        nullable=True,
+        example=None,
     )
-    missedCount = serializers.IntegerField(help_text="Occurrences it stands for; above 1 only when they were missed.")
-    missedUntil = InstantField(allow_null=True, help_text="The last of them.")
-    attemptCount = serializers.IntegerField(help_text="How many attempts were begun.")
-    nextAttemptAt = InstantField(allow_null=True, help_text="When a failed attempt is followed by the next.")
-    nextPollAt = InstantField(allow_null=True, help_text="When the operation that it follows is asked after again.")
-    createdAt = InstantField(help_text="When it was made.")
-    startedAt = InstantField(allow_null=True, help_text="When its first attempt began; null: none has.")
-    finishedAt = InstantField(allow_null=True, help_text="When it ended; null: it has not.")
+    missedCount = Member(IntegerField, "Occurrences it stands for; above 1 only when they were missed.", example=1)
+    missedUntil = Member(InstantField, "The last of them.", nullable=True, example=None)
+    attemptCount = Member(IntegerField, "How many attempts were begun.", example=1)
+    nextAttemptAt = Member(
+        InstantField,
+        "When a failed attempt is followed by the next.",
+        lambda row: row["not_before"] if row["state"] == Run.State.RETRYING else None,
+        nullable=True,
+        example=None,
+    )
+    nextPollAt = Member(
+        InstantField,
+        "When the operation that it follows is asked after again.",
+        lambda row: row["not_before"] if row["state"] == Run.State.FOLLOWING else None,
+        nullable=True,
+        example=None,
+    )
+    createdAt = Member(InstantField, "When it was made.", example="2026-01-05T08:00:00Z")
+    startedAt = Member(
+        InstantField,
+        "When its first attempt began; null: none has.",
+        nullable=True,
+        example="2026-01-05T08:00:00.250000Z",
+    )
+    finishedAt = Member(
+        InstantField, "When it ended; null: it has not.", nullable=True, example="2026-01-05T08:00:01.500000Z"
+    )
 
 
-@with_example(
-    {
-        "number": 1,
-        "worker": "host-1:4711",
-        "startedAt": "2026-01-05T08:00:05Z",
-        "finishedAt": "2026-01-05T08:00:05.100000Z",
-        "statusCode": 200,
-        "status": "Running",
-        "percentComplete": 40.0,
-        "retryAfterInSeconds": 5,
-        "message": "200 OK",
-        "responseBody": "",
-    }
-)
-class PollSerializer(serializers.Serializer):
-    number = serializers.IntegerField(help_text="From 1.")
-    worker = serializers.CharField(help_text="The process that made it.")
-    startedAt = InstantField(help_text="When it began.")
-    finishedAt = InstantField(allow_null=True, help_text="When it ended; null: it has not.")
-    statusCode = serializers.IntegerField(allow_null=True, help_text="Of the HTTP answer; null: there was none.")
-    status = serializers.CharField(help_text="Of the operation, in the target's word; empty when it was not told.")
-    percentComplete = serializers.FloatField(
-        allow_null=True, help_text="How much of the operation is done; null: the target did not say."
+class PollSerializer(Answer):
+    number = Member(IntegerField, "From 1.", example=1)
+    worker = Member(CharField, "The process that made it.", example="host-1:4711")
+    startedAt = Member(InstantField, "When it began.", example="2026-01-05T08:00:05Z")
+    finishedAt = Member(
+        InstantField, "When it ended; null: it has not.", nullable=True, example="2026-01-05T08:00:05.100000Z"
     )
-    retryAfterInSeconds = serializers.IntegerField(
-        allow_null=True, help_text="How long the target asked to be left alone."
+    statusCode = Member(IntegerField, "Of the HTTP answer; null: there was none.", nullable=True, example=200)
+    status = Member(CharField, "Of the operation, in the target's word; empty when it was not told.", example="Running")
+    percentComplete = Member(
+        FloatField,
+        "How much of the operation is done; null: the target did not say.",
+        "percent",
+        nullable=True,
+        example=40.0,
     )
-    message = serializers.CharField(help_text="What came of it, in words.")
-    responseBody = serializers.CharField(help_text="Of an answer that ended the operation, or told nothing of it.")
+    retryAfterInSeconds = Member(
+        IntegerField, "How long the target asked to be left alone.", "retry_after_s", nullable=True, example=5
+    )
+    message = Member(CharField, "What came of it, in words.", example="200 OK")
+    responseBody = Member(
+        CharField, "Of an answer that ended the operation, or told nothing of it.", "body", example=""
+    )
 
 
-@with_example(
-    {
-        "number": 1,
-        "state": "succeeded",
-        "worker": "host-1:4711",
-        "startedAt": "2026-01-05T08:00:00.250000Z",
-        "finishedAt": "2026-01-05T08:00:01.500000Z",
-        "statusCode": 200,
-        "message": "200 OK",
-        "responseHeaders": [["content-type", "application/json"]],
-        "responseBody": '{"state": "collected"}',
-    }
-)
-class AttemptSerializer(serializers.Serializer):
-    number = serializers.IntegerField(help_text="From 1.")
-    state = serializers.ChoiceField(Attempt.State.values, help_text="How far it is.")
-    worker = serializers.CharField(help_text="The process that made it.")
-    startedAt = InstantField(help_text="When it began.")
-    finishedAt = InstantField(allow_null=True, help_text="When it ended; null: it has not.")
-    statusCode = serializers.IntegerField(allow_null=True, help_text="Of an HTTP answer.")
-    message = serializers.CharField(help_text="What came of it, in words.")
-    responseHeaders = serializers.ListField(
-        child=serializers.ListField(child=serializers.CharField()),
-        help_text="Of an HTTP answer: names and values, in its order.",
+class AttemptSerializer(Answer):
+    number = Member(IntegerField, "From 1.", example=1)
+    state = Member(ChoiceField, "How far it is.", choices=Attempt.State.values, example="succeeded")
+    worker = Member(CharField, "The process that made it.", example="host-1:4711")
+    startedAt = Member(InstantField, "When it began.", example="2026-01-05T08:00:00.250000Z")
+    finishedAt = Member(
+        InstantField, "When it ended; null: it has not.", nullable=True, example="2026-01-05T08:00:01.500000Z"
     )
-    responseBody = serializers.CharField(help_text="At most its first 2048 bytes.")
-    polls = PollSerializer(many=True, help_text="Of the operation that it began, if that was followed.")
+    statusCode = Member(IntegerField, "Of an HTTP answer.", nullable=True, example=200)
+    message = Member(CharField, "What came of it, in words.", example="200 OK")
+    responseHeaders = Member(
+        ListField,
+        "Of an HTTP answer: names and values, in its order.",
+        child=ListField(child=CharField()),
+        example=[["content-type", "application/json"]],
+    )
+    responseBody = Member(CharField, "At most its first 2048 bytes.", example='{"state": "collected"}')
+    polls = Member(PollSerializer, "Of the operation that it began, if that was followed.", GIVEN, many=True)
 
 
 class RunDetailSerializer(RunSerializer):
-    holds = RunHoldSerializer(many=True, help_text="What held it, and from when to when, in this order.")
-    attempts = AttemptSerializer(many=True, help_text="Its attempts, the first one first.")
+    holds = Member(RunHoldSerializer, "What held it, and from when to when, in this order.", GIVEN, many=True)
+    attempts = Member(AttemptSerializer, "Its attempts, the first one first.", GIVEN, many=True)
 
 
 @with_example(
@@ -237,16 +243,17 @@ class Runs(HistoryViewSet):
     @extend_schema(operation_id="readRun", summary="Read a run with its attempts", responses=RunDetailSerializer)
     def retrieve(self, request, pk):
         row = get_object_or_404(visible_rows(request, Run).values(*RUN_COLUMNS), pk=pk)
-        attempts = Attempt.objects.filter(run=pk).order_by("number").values(*ATTEMPT_COLUMNS)
+        attempts = Attempt.objects.filter(run=pk).order_by("number").values("id", *AttemptSerializer.columns())
         polls: dict[int, list[dict[str, Any]]] = defaultdict(list)
         for poll in Poll.objects.filter(attempt__run=pk).order_by("number").values(*POLL_COLUMNS):
-            polls[poll["attempt_id"]].append(rendered_poll(poll))
+            polls[poll["attempt_id"]].append(PollSerializer.render(poll))
+        holds = RunHold.objects.filter(run=pk).order_by("held_at", "pk")
         return Response(
-            {
+            RunDetailSerializer.render(
                 **rendered_runs([row])[0],
-                "holds": [rendered_run_hold(hold) for hold in RunHold.objects.filter(run=pk).order_by("held_at", "pk")],
-                "attempts": [rendered_attempt(attempt, polls[attempt["id"]]) for attempt in attempts],
-            }
+                holds=[RunHoldSerializer.render(hold) for hold in holds],
+                attempts=[AttemptSerializer.render(each, polls=polls[each["id"]]) for each in attempts],
+            )
         )
 
     @extend_schema(
@@ -264,30 +271,8 @@ class Runs(HistoryViewSet):
 
 
 EXPLAINED = (Run.State.FAILED, Run.State.LOST, Run.State.RETRYING)  # states whose reason is that of the last attempt
-RUN_COLUMNS = (
-    *("id", "subscription_id", "job_id", "job_name", "collection_name", "trigger_name", "origin", "parent_id"),
-    "error_run__id",
-    *(
-        "manual_key",
-        "fire_at",
-        "starts_at",
-        "occurrence",
-        "state",
-        "reason",
-        "blocked_by",
-        "missed_count",
-        "missed_until",
-    ),
-    *("attempt_count", "not_before", "created_at", "started_at", "finished_at"),
-)
-ATTEMPT_COLUMNS = (
-    *("id", "number", "state", "worker", "started_at", "finished_at", "status_code", "message"),
-    *("response_headers", "response_body"),
-)
-POLL_COLUMNS = (
-    *("attempt_id", "number", "worker", "started_at", "finished_at", "status_code", "status", "percent"),
-    *("retry_after_s", "message", "body"),
-)
+RUN_COLUMNS = (*RunSerializer.columns(), "reason", "starts_at", "not_before")
+POLL_COLUMNS = ("attempt_id", *PollSerializer.columns())
 
 
 class LastAttempt(NamedTuple):
@@ -317,60 +302,5 @@ def last_attempts(run_ids: Sequence[UUID]) -> dict[UUID, LastAttempt]:
 
 
 def rendered_run(row: Mapping[str, Any], last: LastAttempt) -> dict[str, Any]:
-    return {
-        "id": row["id"],
-        "subscription": row["subscription_id"],
-        "job": row["job_id"],
-        "jobName": row["job_name"],
-        "collectionName": row["collection_name"],
-        "trigger": row["trigger_name"],
-        "origin": row["origin"],
-        "parent": row["parent_id"],
-        "errorRun": row["error_run__id"],
-        "key": row["manual_key"],
-        "fireAt": row["fire_at"],
-        "startsAt": row["starts_at"] or row["fire_at"],
-        "occurrence": row["occurrence"],
-        "state": row["state"],
-        "reason": row["reason"] or (last.message if row["state"] in EXPLAINED else ""),
-        "statusCode": last.status_code,
-        "blockedBy": row["blocked_by"],
-        "missedCount": row["missed_count"],
-        "missedUntil": row["missed_until"],
-        "attemptCount": row["attempt_count"],
-        "nextAttemptAt": row["not_before"] if row["state"] == Run.State.RETRYING else None,
-        "nextPollAt": row["not_before"] if row["state"] == Run.State.FOLLOWING else None,
-        "createdAt": row["created_at"],
-        "startedAt": row["started_at"],
-        "finishedAt": row["finished_at"],
-    }
-
-
-def rendered_attempt(row: Mapping[str, Any], polls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    return {
-        "number": row["number"],
-        "state": row["state"],
-        "worker": row["worker"],
-        "startedAt": row["started_at"],
-        "finishedAt": row["finished_at"],
-        "statusCode": row["status_code"],
-        "message": row["message"],
-        "responseHeaders": row["response_headers"],
-        "responseBody": row["response_body"],
-        "polls": polls,
-    }
-
-
-def rendered_poll(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "number": row["number"],
-        "worker": row["worker"],
-        "startedAt": row["started_at"],
-        "finishedAt": row["finished_at"],
-        "statusCode": row["status_code"],
-        "status": row["status"],
-        "percentComplete": row["percent"],
-        "retryAfterInSeconds": row["retry_after_s"],
-        "message": row["message"],
-        "responseBody": row["body"],
-    }
+    reason = row["reason"] or (last.message if row["state"] in EXPLAINED else "")
+    return RunSerializer.render(row, reason=reason, statusCode=last.status_code)

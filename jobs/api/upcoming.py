@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from drf_spectacular.utils import OpenApiParameter
-from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, UUIDField
 
-from accounts.examples import with_example
+from api.answers import GIVEN, Answer, Member
 from api.fields import InstantField
 from jobs.api.holds import HoldSerializer, rendered_hold
 from jobs.models import Run
@@ -44,39 +44,48 @@ PARAMETERS = [
 ]
 
 
-@with_example(
-    {
-        "fireAt": "2026-01-05T08:00:00Z",
-        "startsAt": "2026-01-05T08:00:00Z",
-        "runsAt": "2026-01-05T08:10:00Z",
-        "expected": "held",
-        "trigger": 1,
-        "triggerName": "default",
-        "run": "0b9e5c1e-7d1f-4f5c-9a57-8b1d6c2f3e10",
-    }
-)
-class UpcomingRunSerializer(serializers.Serializer):
-    fireAt = InstantField(help_text="When it is due, without jitter.")
-    startsAt = InstantField(help_text="When it starts unless something holds it: `fireAt`, and the jitter.")
-    runsAt = InstantField(
-        allow_null=True,
-        help_text="When it runs, as far as is known: after a hold, if it is held.  Null: see `expected`.",
+def expectation(run: ExpectedRun) -> str:
+    if run.hold is None:
+        return "run"
+    return "skipped" if run.hold.is_dropped or run.is_superseded else "held"
+
+
+class UpcomingRunSerializer(Answer):
+    fireAt = Member(InstantField, "When it is due, without jitter.", example="2026-01-05T08:00:00Z")
+    startsAt = Member(
+        InstantField,
+        "When it starts unless something holds it: `fireAt`, and the jitter.",
+        example="2026-01-05T08:00:00Z",
     )
-    expected = serializers.ChoiceField(
-        ["run", "held", "skipped"],
-        help_text="`run`: it runs when it is due.  `held`: it runs at the end of `hold`; if `runsAt` is null, nobody"
+    runsAt = Member(
+        InstantField,
+        "When it runs, as far as is known: after a hold, if it is held.  Null: see `expected`.",
+        nullable=True,
+        example="2026-01-05T08:10:00Z",
+    )
+    expected = Member(
+        ChoiceField,
+        "`run`: it runs when it is due.  `held`: it runs at the end of `hold`; if `runsAt` is null, nobody"
         " knows when.  `skipped`: a later fire time runs for it at the end of `hold`, or none does.",
+        expectation,
+        choices=["run", "held", "skipped"],
+        example="held",
     )
-    trigger = serializers.IntegerField(allow_null=True, help_text="The id of its trigger; null: that is gone.")
-    triggerName = serializers.CharField(help_text="`default` is the schedule in the job itself.")
-    run = serializers.UUIDField(allow_null=True, help_text="The id of the run, if it is made already and held.")
-    hold = HoldSerializer(allow_null=True, help_text="What holds it; null: nothing.")
+    trigger = Member(IntegerField, "The id of its trigger; null: that is gone.", GIVEN, nullable=True, example=1)
+    triggerName = Member(CharField, "`default` is the schedule in the job itself.", GIVEN, example="default")
+    run = Member(
+        UUIDField,
+        "The id of the run, if it is made already and held.",
+        GIVEN,
+        nullable=True,
+        example="0b9e5c1e-7d1f-4f5c-9a57-8b1d6c2f3e10",
+    )
+    hold = Member(HoldSerializer, "What holds it; null: nothing.", GIVEN, nullable=True)
 
 
-@with_example({"more": True})
-class UpcomingAnswer(serializers.Serializer):
-    value = UpcomingRunSerializer(many=True, help_text="By `fireAt`.")
-    more = serializers.BooleanField(help_text="Whether further runs follow within the limits.")
+class UpcomingAnswer(Answer):
+    value = Member(UpcomingRunSerializer, "By `fireAt`.", GIVEN, many=True)
+    more = Member(BooleanField, "Whether further runs follow within the limits.", GIVEN, example=True)
 
 
 class HeldRun(NamedTuple):
@@ -101,7 +110,7 @@ def upcoming(request: Request, job_id: int, now: datetime, trigger_id: int | Non
     found = list(islice(runs, count + 1))
     ids = {trigger.name: trigger.pk for trigger in triggers}
     value = [rendered_run(run, ids, held) for run in found[:count]]
-    return Response({"value": value, "more": len(found) > count})
+    return Response(UpcomingAnswer.render(value=value, more=len(found) > count))
 
 
 def window_of(request: Request, now: datetime) -> tuple[int, datetime | None, datetime | None]:
@@ -148,19 +157,10 @@ def rendered_run(run: ExpectedRun, ids: Mapping[str, int], held: HeldRun | None)
     `ids` has the ids of the triggers by name.  A `run` without a trigger stands for `held`, a run that exists already.
     """
     name = run.trigger.name if run.trigger else (held and held.trigger_name) or ""
-    return {
-        "fireAt": run.fire_at,
-        "startsAt": run.starts_at,
-        "runsAt": run.runs_at,
-        "expected": expectation(run),
-        "trigger": ids.get(name),
-        "triggerName": name,
-        "run": None if run.trigger or held is None else held.id,
-        "hold": rendered_hold(run.fire_at, run.hold),
-    }
-
-
-def expectation(run: ExpectedRun) -> str:
-    if run.hold is None:
-        return "run"
-    return "skipped" if run.hold.is_dropped or run.is_superseded else "held"
+    return UpcomingRunSerializer.render(
+        run,
+        trigger=ids.get(name),
+        triggerName=name,
+        run=None if run.trigger or held is None else held.id,
+        hold=rendered_hold(run.fire_at, run.hold),
+    )

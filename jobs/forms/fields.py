@@ -17,7 +17,8 @@ from django import forms
 from api.json_object import UNSTORABLE
 from jobs.action_text import written
 from jobs.actions import address_keys
-from jobs.actions.members import AUTHENTICATIONS, QUEUE_MESSAGE, SHARED_ACCESS_KEY
+from jobs.actions.members import AUTHENTICATIONS
+from jobs.actions.queue_members import QUEUE_MESSAGE, SHARED_ACCESS_KEY
 from jobs.actions.secret_names import NO_MARKS, is_secret_header, marks_of
 from jobs.encryption import MASK
 

@@ -11,10 +11,12 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.response import Response
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, DictField, IntegerField, UUIDField
 
 from accounts.access import require_role, subscription_for, visible_rows
 from accounts.examples import with_example
 from accounts.models import Role, Subscription
+from api.answers import GIVEN, Answer, Member
 from api.fields import Document, FlagField, IdField, InstantField, ListField, TextField, WholeNumberField, WordField
 from api.filters import IdFilter, TextFilter, WordFilter
 from api.idempotency import IDEMPOTENCY_KEY_OR_MEMBER, idempotency_key, repeatable
@@ -107,71 +109,87 @@ class NoticeRequest(NoticeChange):
         return super().validate(wanted)
 
 
-@with_example(
-    {"at": "2026-01-05T07:00:00Z", "status": "Scheduled", "actor": "ada", "note": "", "incarnations": {"db-2": 4}}
-)
-class TransitionSerializer(serializers.Serializer):
-    at = InstantField(help_text="When it happened.")
-    status = serializers.CharField(help_text="The status that it got.")
-    actor = serializers.CharField(help_text="Who did it.")
-    note = serializers.CharField(help_text="What was said of it.")
-    incarnations = serializers.DictField(
-        child=serializers.IntegerField(),
-        help_text="The version numbers of the lists that machines saw it in, by resource.",
+class TransitionSerializer(Answer):
+    at = Member(InstantField, "When it happened.", example="2026-01-05T07:00:00Z")
+    status = Member(
+        CharField, "The status that it got.", lambda transition: transition.status.capitalize(), example="Scheduled"
+    )
+    actor = Member(CharField, "Who did it.", example="ada")
+    note = Member(CharField, "What was said of it.", "detail", example="")
+    incarnations = Member(
+        DictField,
+        "The version numbers of the lists that machines saw it in, by resource.",
+        child=IntegerField(),
+        example={"db-2": 4},
     )
 
 
-@with_example(
-    {
-        "eventId": "c7061bac-afdc-4513-b24b-aa5f13a16123",
-        "subscription": "00000000-0000-0000-0000-000000000001",
-        "eventType": "Reboot",
-        "eventStatus": "Started",
-        "resources": ["db-2"],
-        "notBefore": "2026-01-05T08:00:00Z",
-        "description": "New kernel",
-        "durationInSeconds": 300,
-        "eventSource": "User",
-        "approveWhenIdle": False,
-        "endAfterDuration": True,
-        "keepOpen": False,
-        "runningAtStart": ["nightly/collect-orders"],
-        "announcedAt": "2026-01-05T07:00:00Z",
-        "startedAt": "2026-01-05T08:00:00Z",
-        "endsAt": "2026-01-05T08:05:00Z",
-        "endedAt": None,
-        "warnings": [],
-    }
-)
-class NoticeSerializer(serializers.Serializer):
-    eventId = serializers.UUIDField(help_text="The id in its address.")
-    subscription = serializers.UUIDField(help_text="The id of its subscription.")
-    eventType = serializers.ChoiceField(EventType.values, help_text="What is going to be done.")
-    eventStatus = serializers.ChoiceField(
-        ["Scheduled", "Started", "Completed", "Cancelled"], help_text="How far it is."
+class NoticeSerializer(Answer):
+    eventId = Member(
+        UUIDField,
+        "The id in its address.",
+        lambda notice: str(notice.pk),
+        example="c7061bac-afdc-4513-b24b-aa5f13a16123",
     )
-    resources = serializers.ListField(
-        child=serializers.CharField(), help_text="Names of the resources that it concerns."
+    subscription = Member(
+        UUIDField, "The id of its subscription.", "subscription_id", example="00000000-0000-0000-0000-000000000001"
     )
-    notBefore = InstantField(help_text="When it starts at the earliest.")
-    description = serializers.CharField(help_text="What is done, for people.")
-    durationInSeconds = serializers.IntegerField(help_text="Of the interruption: 0 for none, -1 for unknown.")
-    eventSource = serializers.ChoiceField(Notice.Source.values, help_text="Who it comes from.")
-    approveWhenIdle = serializers.BooleanField(
-        help_text="Whether it starts when the last run on its resources has ended."
+    eventType = Member(ChoiceField, "What is going to be done.", choices=EventType.values, example="Reboot")
+    eventStatus = Member(
+        ChoiceField,
+        "How far it is.",
+        lambda notice: notice.status.capitalize(),
+        choices=["Scheduled", "Started", "Completed", "Cancelled"],
+        example="Started",
     )
-    endAfterDuration = serializers.BooleanField(help_text="Whether it is completed after durationInSeconds.")
-    keepOpen = serializers.BooleanField(help_text="Whether it goes on when the work has ended that hangs on its start.")
-    runningAtStart = serializers.ListField(
-        child=serializers.CharField(), help_text="Jobs whose runs were still going when it started."
+    resources = Member(
+        ListField,
+        "Names of the resources that it concerns.",
+        lambda notice: [each.name for each in notice.affected_resources.all()],
+        child=CharField(),
+        example=["db-2"],
     )
-    announcedAt = InstantField(help_text="When it was announced.")
-    startedAt = InstantField(allow_null=True, help_text="When it started; null: it has not.")
-    endsAt = InstantField(allow_null=True, help_text="When it ended, or is expected to; null: nobody knows.")
-    endedAt = InstantField(allow_null=True, help_text="When it was completed or cancelled; null: it was not.")
-    history = TransitionSerializer(many=True, help_text="What happened to it, earliest first.")
-    warnings = serializers.ListField(
-        child=serializers.CharField(), help_text="Of an announcement that gives less notice than is usual."
+    notBefore = Member(InstantField, "When it starts at the earliest.", example="2026-01-05T08:00:00Z")
+    description = Member(CharField, "What is done, for people.", example="New kernel")
+    durationInSeconds = Member(
+        IntegerField, "Of the interruption: 0 for none, -1 for unknown.", "duration_s", example=300
+    )
+    eventSource = Member(ChoiceField, "Who it comes from.", "source", choices=Notice.Source.values, example="User")
+    approveWhenIdle = Member(
+        BooleanField, "Whether it starts when the last run on its resources has ended.", example=False
+    )
+    endAfterDuration = Member(
+        BooleanField, "Whether it is completed after durationInSeconds.", "ends_after_duration", example=True
+    )
+    keepOpen = Member(
+        BooleanField,
+        "Whether it goes on when the work has ended that hangs on its start.",
+        "end_manually",
+        example=False,
+    )
+    runningAtStart = Member(
+        ListField,
+        "Jobs whose runs were still going when it started.",
+        "runs_at_start",
+        child=CharField(),
+        example=["nightly/collect-orders"],
+    )
+    announcedAt = Member(InstantField, "When it was announced.", example="2026-01-05T07:00:00Z")
+    startedAt = Member(
+        InstantField, "When it started; null: it has not.", nullable=True, example="2026-01-05T08:00:00Z"
+    )
+    endsAt = Member(
+        InstantField,
+        "When it ended, or is expected to; null: nobody knows.",
+        nullable=True,
+        example="2026-01-05T08:05:00Z",
+    )
+    endedAt = Member(InstantField, "When it was completed or cancelled; null: it was not.", nullable=True, example=None)
+    history = Member(
+        TransitionSerializer, "What happened to it, earliest first.", lambda notice: notice.transitions.all(), many=True
+    )
+    warnings = Member(
+        ListField, "Of an announcement that gives less notice than is usual.", GIVEN, child=CharField(), example=[]
     )
 
 
@@ -338,34 +356,5 @@ def rendered_notices(notices: Sequence[Notice]) -> Iterator[dict[str, Any]]:
         yield from map(rendered_notice, some)
 
 
-def rendered_notice(notice: Notice, warnings: list[str] | None = None) -> dict[str, Any]:
-    return {
-        "eventId": str(notice.pk),
-        "subscription": notice.subscription_id,
-        "eventType": notice.event_type,
-        "eventStatus": notice.status.capitalize(),
-        "resources": [each.name for each in notice.affected_resources.all()],
-        "notBefore": notice.not_before,
-        "description": notice.description,
-        "durationInSeconds": notice.duration_s,
-        "eventSource": notice.source,
-        "approveWhenIdle": notice.approve_when_idle,
-        "endAfterDuration": notice.ends_after_duration,
-        "keepOpen": notice.end_manually,
-        "runningAtStart": notice.runs_at_start,
-        "announcedAt": notice.announced_at,
-        "startedAt": notice.started_at,
-        "endsAt": notice.ends_at,
-        "endedAt": notice.ended_at,
-        "history": [
-            {
-                "at": each.at,
-                "status": each.status.capitalize(),
-                "actor": each.actor,
-                "note": each.detail,
-                "incarnations": each.incarnations,
-            }
-            for each in notice.transitions.all()
-        ],
-        "warnings": warnings or [],
-    }
+def rendered_notice(notice: Notice, warnings: Sequence[str] = ()) -> dict[str, Any]:
+    return NoticeSerializer.render(notice, warnings=list(warnings))

@@ -5,14 +5,15 @@ from typing import Any
 from django.utils import timezone
 from django_filters import FilterSet
 from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_serializer
-from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BooleanField, CharField, IntegerField, UUIDField
 
 from accounts.access import require_role, subscription_for
 from accounts.examples import with_example
 from accounts.models import Role
+from api.answers import GIVEN, Answer, Member
 from api.fields import Document, IdField, InstantField, TextField
 from api.filters import IdFilter, TextFilter
 from api.idempotency import IDEMPOTENCY_KEY, repeatable
@@ -42,40 +43,28 @@ class ResourceRequest(ResourceReplacement):
 
 
 @extend_schema_serializer(component_name="MaintenanceResource")
-@with_example(
-    {
-        "id": 4,
-        "subscription": "00000000-0000-0000-0000-000000000001",
-        "name": "db-2",
-        "scopeGroup": "databases",
-        "labels": {"rack": "r7"},
-        "lastSeenAt": "2026-01-05T08:00:00Z",
-        "listening": True,
-        "createdAt": "2026-01-01T09:30:00Z",
-    }
-)
-class ResourceSerializer(serializers.Serializer):
-    id = serializers.IntegerField(help_text="The id in its address.")
-    subscription = serializers.UUIDField(help_text="The id of its subscription.")
-    name = serializers.CharField(help_text="As clients compare it, with case.")
-    scopeGroup = serializers.CharField(
-        help_text="Resources of one group see each other's notices; empty: it is its own."
+class ResourceSerializer(Answer):
+    id = Member(IntegerField, "The id in its address.", "pk", example=4)
+    subscription = Member(
+        UUIDField, "The id of its subscription.", "subscription_id", example="00000000-0000-0000-0000-000000000001"
     )
-    labels = LabelsField(help_text="Names and values by which jobs choose resources.")
-    lastSeenAt = InstantField(allow_null=True, help_text="When it last polled.")
-    listening = serializers.BooleanField(help_text="Whether it has polled within the last LISTENING_HOURS.")
-    createdAt = InstantField(help_text="When it was made.")
+    name = Member(CharField, "As clients compare it, with case.", example="db-2")
+    scopeGroup = Member(
+        CharField, "Resources of one group see each other's notices; empty: it is its own.", example="databases"
+    )
+    labels = Member(LabelsField, "Names and values by which jobs choose resources.", example={"rack": "r7"})
+    lastSeenAt = Member(InstantField, "When it last polled.", nullable=True, example="2026-01-05T08:00:00Z")
+    listening = Member(BooleanField, "Whether it has polled within the last LISTENING_HOURS.", GIVEN, example=True)
+    createdAt = Member(InstantField, "When it was made.", example="2026-01-01T09:30:00Z")
 
 
 @extend_schema_serializer(component_name="NewMaintenanceResource")
-@with_example({"token": "..."})
 class NewResourceSerializer(ResourceSerializer):
-    token = serializers.CharField(help_text="Shown this once.")
+    token = Member(CharField, "Shown this once.", GIVEN, example="...")
 
 
-@with_example({"token": "..."})
-class ResourceTokenSerializer(serializers.Serializer):
-    token = serializers.CharField(help_text="Shown this once.")
+class ResourceTokenSerializer(Answer):
+    token = Member(CharField, "Shown this once.", GIVEN, example="...")
 
 
 @with_example({"name": "db-2", "scopeGroup": "databases", "subscription": "00000000-0000-0000-0000-000000000001"})
@@ -125,7 +114,7 @@ class Resources(ApiViewSet):
         resource, token = resources.register(
             subscription, wanted["name"], wanted["scopeGroup"], wanted["labels"], timezone.now()
         )
-        document = {**rendered_resource(resource), "token": token}
+        document = NewResourceSerializer.render(**rendered_resource(resource), token=token)
         return created(request, f"/api/resources/{resource.pk}", Response(document, headers=NO_STORE))
 
     @extend_schema(
@@ -161,7 +150,7 @@ class Resources(ApiViewSet):
     @repeatable(lambda view, request, made, pk: resource_answered(request, pk), id_member=None)
     def token(self, request, pk):
         token = resources.new_token(require_role(request, Resource, Role.OPERATOR, pk=pk))
-        return Response({"token": token}, 201, headers=NO_STORE)
+        return Response(ResourceTokenSerializer.render(token=token), 201, headers=NO_STORE)
 
 
 def resource_answered(request: Request, pk: object) -> Response:
@@ -169,13 +158,4 @@ def resource_answered(request: Request, pk: object) -> Response:
 
 
 def rendered_resource(resource: Resource) -> dict[str, Any]:
-    return {
-        "id": resource.pk,
-        "subscription": resource.subscription_id,
-        "name": resource.name,
-        "scopeGroup": resource.scope_group,
-        "labels": resource.labels,
-        "lastSeenAt": resource.last_seen_at,
-        "listening": resource.is_listening(timezone.now()),
-        "createdAt": resource.created_at,
-    }
+    return ResourceSerializer.render(resource, listening=resource.is_listening(timezone.now()))

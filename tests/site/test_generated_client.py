@@ -14,7 +14,7 @@ from django.utils import timezone
 from calendars.models import Calendar
 from jobs import registry
 from jobs.actions.member_types import Text
-from jobs.actions.members import BROKERED_PROPERTIES
+from jobs.actions.queue_members import BROKERED_PROPERTIES
 from jobs.encryption import MASK
 from jobs.models import JobCollection, Run
 from jobs.run_now import run_now

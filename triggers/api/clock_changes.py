@@ -5,20 +5,20 @@ from typing import Any
 
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField
 from rest_framework.views import APIView
 
 from accounts.access import visible_rows
-from accounts.examples import with_example
-from api.fields import InstantField, rendered
+from api.answers import GIVEN, Answer, Member
+from api.fields import InstantField
 from api.viewsets import DescribedView
-from recurrence.clock_effects import ClockEffect, Effect
+from recurrence.clock_effects import Effect
 from recurrence.english_words import clock
 from recurrence.zones import DAY
-from triggers.clock_rules import MOST_TRIGGERS, FiringTrigger, TouchedTriggers, coming_changes
+from triggers.clock_rules import MOST_TRIGGERS, TouchedTriggers, coming_changes
 from triggers.models import Trigger
 
 DAYS = 400
@@ -33,63 +33,80 @@ PARAMETERS = [
 ]
 
 
-@with_example(
-    {
-        "trigger": 2,
-        "triggerName": "default",
-        "job": 1,
-        "jobName": "collect-orders",
-        "collectionName": "nightly",
-        "effect": "moved",
-        "text": "Clocks in Europe/Berlin go forward from 02:00 to 03:00 on 29 March 2026: 02:30 fires at 03:00.",
-    }
-)
-class TouchedTriggerSerializer(serializers.Serializer):
-    trigger = serializers.IntegerField(help_text="The id of the trigger.")
-    triggerName = serializers.CharField(help_text="`default` is the schedule in the job itself.")
-    job = serializers.IntegerField(help_text="The id of its job.")
-    jobName = serializers.CharField(help_text="The name of its job.")
-    collectionName = serializers.CharField(help_text="The name of the collection of its job.")
-    effect = serializers.ChoiceField(
-        EFFECTS,
-        help_text="What happens with its times that clocks skip or show twice.  `none`: they fire once, or an interval"
+class TouchedTriggerSerializer(Answer):
+    trigger = Member(IntegerField, "The id of the trigger.", "id", example=2)
+    triggerName = Member(CharField, "`default` is the schedule in the job itself.", "name", example="default")
+    job = Member(IntegerField, "The id of its job.", "job_id", example=1)
+    jobName = Member(CharField, "The name of its job.", example="collect-orders")
+    collectionName = Member(CharField, "The name of the collection of its job.", example="nightly")
+    effect = Member(
+        ChoiceField,
+        "What happens with its times that clocks skip or show twice.  `none`: they fire once, or an interval"
         " goes on evenly.",
+        GIVEN,
+        choices=EFFECTS,
+        example="moved",
     )
-    text = serializers.CharField(help_text="The change and its effect in words.")
-
-
-@with_example(
-    {
-        "zone": "Europe/Berlin",
-        "at": "2026-03-29T01:00:00Z",
-        "kind": "gap",
-        "from": "02:00",
-        "to": "03:00",
-        "offsetBefore": "+01:00",
-        "offsetAfter": "+02:00",
-    }
-)
-class ClockChangeSerializer(serializers.Serializer):
-    zone = serializers.CharField(help_text="The time zone.")
-    at = InstantField(help_text="When clocks change.")
-    kind = serializers.ChoiceField(
-        KINDS, help_text="`gap`: clocks go forward and skip times.  `repeat`: they show times twice."
+    text = Member(
+        CharField,
+        "The change and its effect in words.",
+        GIVEN,
+        example="Clocks in Europe/Berlin go forward from 02:00 to 03:00 on 29 March 2026: 02:30 fires at 03:00.",
     )
-    to = serializers.CharField(help_text="The time on clocks at which the skipped or repeated times end.")
-    offsetBefore = serializers.CharField(help_text="The offset from UTC before the change.")
-    offsetAfter = serializers.CharField(help_text="The offset from UTC after the change.")
-    triggers = TouchedTriggerSerializer(many=True, help_text="The triggers with times that are skipped or repeated.")
-
-    def get_fields(self):
-        start = serializers.CharField(help_text="The time on clocks at which the skipped or repeated times begin.")
-        return {"from": start, **super().get_fields()}
 
 
-@with_example({"complete": True})
-class ClockChangesAnswer(serializers.Serializer):
-    value = ClockChangeSerializer(many=True, help_text="The changes of the zones of your triggers, earliest first.")
-    complete = serializers.BooleanField(
-        help_text=f"False: you have more than {MOST_TRIGGERS:,} triggers that fire, and only the first are examined."
+def rendered_offset(seconds: int) -> str:
+    return f"{'-' if seconds < 0 else '+'}{clock(abs(seconds))}"
+
+
+class ClockChangeSerializer(Answer):
+    zone = Member(CharField, "The time zone.", lambda change: str(change.zone), example="Europe/Berlin")
+    at = Member(InstantField, "When clocks change.", example="2026-03-29T01:00:00Z")
+    kind = Member(
+        ChoiceField,
+        "`gap`: clocks go forward and skip times.  `repeat`: they show times twice.",
+        lambda change: "gap" if change.is_gap else "repeat",
+        choices=KINDS,
+        example="gap",
+    )
+    from_ = Member(
+        CharField,
+        "The time on clocks at which the skipped or repeated times begin.",
+        lambda change: clock(change.first % DAY),
+        example="02:00",
+    )
+    to = Member(
+        CharField,
+        "The time on clocks at which the skipped or repeated times end.",
+        lambda change: clock(change.beyond % DAY),
+        example="03:00",
+    )
+    offsetBefore = Member(
+        CharField,
+        "The offset from UTC before the change.",
+        lambda change: rendered_offset(change.offset_before),
+        example="+01:00",
+    )
+    offsetAfter = Member(
+        CharField,
+        "The offset from UTC after the change.",
+        lambda change: rendered_offset(change.offset_after),
+        example="+02:00",
+    )
+    triggers = Member(
+        TouchedTriggerSerializer, "The triggers with times that are skipped or repeated.", GIVEN, many=True
+    )
+
+
+class ClockChangesAnswer(Answer):
+    value = Member(
+        ClockChangeSerializer, "The changes of the zones of your triggers, earliest first.", GIVEN, many=True
+    )
+    complete = Member(
+        BooleanField,
+        f"False: you have more than {MOST_TRIGGERS:,} triggers that fire, and only the first are examined.",
+        GIVEN,
+        example=True,
     )
 
 
@@ -105,7 +122,8 @@ class ClockChanges(DescribedView, APIView):
     def get(self, request):
         now, days = timezone.now(), days_of(request)
         changes, is_complete = coming_changes(visible_rows(request, Trigger), now, now + timedelta(days=days))
-        return Response({"value": [rendered_change(each) for each in changes], "complete": is_complete})
+        value = [rendered_change(each) for each in changes]
+        return Response(ClockChangesAnswer.render(value=value, complete=is_complete))
 
 
 def days_of(request: Request) -> int:
@@ -119,30 +137,8 @@ def days_of(request: Request) -> int:
 
 
 def rendered_change(touched: TouchedTriggers) -> dict[str, Any]:
-    change = touched.change
-    return {
-        "zone": str(change.zone),
-        "at": rendered(change.at),
-        "kind": "gap" if change.is_gap else "repeat",
-        "from": clock(change.first % DAY),
-        "to": clock(change.beyond % DAY),
-        "offsetBefore": _offset(change.offset_before),
-        "offsetAfter": _offset(change.offset_after),
-        "triggers": [rendered_trigger(*each) for each in touched.effects],
-    }
-
-
-def rendered_trigger(trigger: FiringTrigger, effect: ClockEffect) -> dict[str, Any]:
-    return {
-        "trigger": trigger.id,
-        "triggerName": trigger.name,
-        "job": trigger.job_id,
-        "jobName": trigger.job_name,
-        "collectionName": trigger.collection_name,
-        "effect": effect.effect,
-        "text": effect.text,
-    }
-
-
-def _offset(seconds: int) -> str:
-    return f"{'-' if seconds < 0 else '+'}{clock(abs(seconds))}"
+    triggers = [
+        TouchedTriggerSerializer.render(trigger, effect=found.effect, text=found.text)
+        for trigger, found in touched.effects
+    ]
+    return ClockChangeSerializer.render(touched.change, triggers=triggers)

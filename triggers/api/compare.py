@@ -8,13 +8,15 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BooleanField, IntegerField
 from rest_framework.views import APIView
 
 from accounts.examples import with_example
-from api.fields import Document, InstantField, WholeNumberField, read, rendered
+from api.answers import GIVEN, Answer, Member
+from api.fields import Document, InstantField, WholeNumberField, read
 from api.viewsets import DescribedView
 from recurrence import wire
-from recurrence.comparison import LIMIT, Comparison, Window, compare
+from recurrence.comparison import LIMIT, Window, compare
 from triggers.api.closed_days import find_visible
 from triggers.api.fields import ScheduleField, member_paths
 
@@ -28,49 +30,50 @@ class CompareRequest(Document):
     before = ScheduleField(help_text="The schedule as it is now.")
     after = ScheduleField(help_text="The schedule as it would be.")
     days = WholeNumberField(default=DAYS, min_value=1, max_value=MOST_DAYS, help_text="The length of the window.")
-
-    def get_fields(self):
-        return {
-            **super().get_fields(),
-            "from": InstantField(
-                required=False, help_text="The start of the window, included; by default the present moment."
-            ),
-        }
+    from_ = InstantField(required=False, help_text="The start of the window, included; by default the present moment.")
 
 
-@with_example({"count": 1, "first": "2026-01-05T09:00:00Z"})
-class ChangedTimesSerializer(serializers.Serializer):
-    count = serializers.IntegerField(help_text="How many fire times.")
-    first = InstantField(allow_null=True, help_text="The first of them; null: there is none.")
-
-
-@with_example({"from": "2026-01-05T09:00:00Z", "to": "2026-01-05T10:00:00Z"})
-class MoveSerializer(serializers.Serializer):
-    to = InstantField(help_text="The fire time in the schedule after.")
-
-    def get_fields(self):
-        return {"from": InstantField(help_text="The fire time in the schedule before."), **super().get_fields()}
-
-
-@with_example({"count": 1})
-class MovedTimesSerializer(serializers.Serializer):
-    count = serializers.IntegerField(help_text="How many fire times.")
-    first = MoveSerializer(allow_null=True, help_text="The first of them; null: there is none.")
-
-
-@with_example({"from": "2026-01-01T00:00:00Z", "to": "2026-01-31T00:00:00Z", "complete": True, "unchanged": 20})
-class CompareAnswer(serializers.Serializer):
-    to = InstantField(help_text="The end of the window that was compared, not included.")
-    complete = serializers.BooleanField(
-        help_text=f"False: a schedule has more than {LIMIT:,} fire times, and the comparison ends at `to`."
+class ChangedTimesSerializer(Answer):
+    count = Member(IntegerField, "How many fire times.", len, example=1)
+    first = Member(
+        InstantField,
+        "The first of them; null: there is none.",
+        lambda times: times[0] if times else None,
+        nullable=True,
+        example="2026-01-05T09:00:00Z",
     )
-    unchanged = serializers.IntegerField(help_text="How many fire times both schedules have.")
-    added = ChangedTimesSerializer(help_text="The fire times that only the schedule after has.")
-    removed = ChangedTimesSerializer(help_text="The fire times that only the schedule before has.")
-    moved = MovedTimesSerializer(help_text="The fire times that move to another time.")
 
-    def get_fields(self):
-        return {"from": InstantField(help_text="The start of the window, included."), **super().get_fields()}
+
+class MoveSerializer(Answer):
+    from_ = Member(InstantField, "The fire time in the schedule before.", "before", example="2026-01-05T09:00:00Z")
+    to = Member(InstantField, "The fire time in the schedule after.", "after", example="2026-01-05T10:00:00Z")
+
+
+class MovedTimesSerializer(Answer):
+    count = Member(IntegerField, "How many fire times.", len, example=1)
+    first = Member(
+        MoveSerializer,
+        "The first of them; null: there is none.",
+        lambda moves: moves[0] if moves else None,
+        nullable=True,
+    )
+
+
+class CompareAnswer(Answer):
+    from_ = Member(InstantField, "The start of the window, included.", GIVEN, example="2026-01-01T00:00:00Z")
+    to = Member(
+        InstantField, "The end of the window that was compared, not included.", "end", example="2026-01-31T00:00:00Z"
+    )
+    complete = Member(
+        BooleanField,
+        f"False: a schedule has more than {LIMIT:,} fire times, and the comparison ends at `to`.",
+        GIVEN,
+        example=True,
+    )
+    unchanged = Member(IntegerField, "How many fire times both schedules have.", "unchanged_count", example=20)
+    added = Member(ChangedTimesSerializer, "The fire times that only the schedule after has.")
+    removed = Member(ChangedTimesSerializer, "The fire times that only the schedule before has.")
+    moved = Member(MovedTimesSerializer, "The fire times that move to another time.")
 
 
 class ScheduleComparison(DescribedView, APIView):
@@ -101,7 +104,8 @@ class ScheduleComparison(DescribedView, APIView):
             raise serializers.ValidationError({"from": [f"must not be later than the year {LAST_START}"]})
         end = start + timedelta(days=document["days"])
         before, after = (window_of(request, document, name, start, end) for name in ("before", "after"))
-        return Response(rendered_comparison(compare(before, after), start, end))
+        comparison = compare(before, after)
+        return Response(CompareAnswer.render(comparison, **{"from": start}, complete=comparison.end == end))
 
 
 def window_of(request: Request, document: dict[str, Any], name: str, start: datetime, end: datetime) -> Window:
@@ -110,23 +114,3 @@ def window_of(request: Request, document: dict[str, Any], name: str, start: date
         find = find_visible(request)
         parsed, created_at = wire.parse_for_window(format, definition, None, timezone.now(), start, find)
     return Window.of(parsed, created_at, start, end)
-
-
-def rendered_comparison(comparison: Comparison, start: datetime, end: datetime) -> dict[str, Any]:
-    first = comparison.moved[0] if comparison.moved else None
-    return {
-        "from": rendered(start),
-        "to": rendered(comparison.end),
-        "complete": comparison.end == end,
-        "unchanged": comparison.unchanged_count,
-        "added": _rendered_times(comparison.added),
-        "removed": _rendered_times(comparison.removed),
-        "moved": {
-            "count": len(comparison.moved),
-            "first": first and {"from": rendered(first.before), "to": rendered(first.after)},
-        },
-    }
-
-
-def _rendered_times(times: tuple[datetime, ...]) -> dict[str, Any]:
-    return {"count": len(times), "first": rendered(times[0]) if times else None}

@@ -7,9 +7,11 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 from rest_framework.response import Response
+from rest_framework.serializers import BooleanField, CharField, DateTimeField, ListField
 from rest_framework.views import APIView
 
 from accounts.examples import with_example
+from api.answers import GIVEN, Answer, Member
 from api.fields import Document, InstantField, WholeNumberField, read, rendered
 from api.viewsets import DescribedView
 from recurrence import wire
@@ -46,48 +48,49 @@ class PreviewRequest(Document):
     )
     count = WholeNumberField(default=COUNT, min_value=1, max_value=MOST, help_text="How many occurrences to answer.")
     after = InstantField(required=False, help_text="Answer only occurrences after this instant.")
-
-    def get_fields(self):
-        return {
-            **super().get_fields(),
-            "from": InstantField(required=False, help_text="Answer only occurrences at or after this instant."),
-            "to": InstantField(required=False, help_text="Answer only occurrences before this instant."),
-        }
+    from_ = InstantField(required=False, help_text="Answer only occurrences at or after this instant.")
+    to = InstantField(required=False, help_text="Answer only occurrences before this instant.")
 
 
-@with_example(
-    {
-        "at": "2026-01-05T09:00:00Z",
-        "startsAt": "2026-01-05T09:00:00Z",
-        "local": "2026-01-05T10:00:00+01:00",
-        "end": "2026-01-05T10:00:00Z",
-        "endLocal": "2026-01-05T11:00:00+01:00",
-    }
-)
-class OccurrenceSerializer(serializers.Serializer):
-    at = InstantField(help_text="In UTC.")
-    startsAt = InstantField(
-        required=False,
-        help_text="The same time with jitter: of a schedule with jitter only.  The delay depends on the trigger, so a"
+class OccurrenceSerializer(Answer):
+    at = Member(InstantField, "In UTC.", GIVEN, example="2026-01-05T09:00:00Z")
+    startsAt = Member(
+        InstantField,
+        "The same time with jitter: of a schedule with jitter only.  The delay depends on the trigger, so a"
         " saved trigger has other delays.",
+        required=False,
+        example="2026-01-05T09:00:00Z",
     )
-    local = serializers.DateTimeField(help_text="The same instant on the clocks of the schedule's zone.")
-    end = InstantField(required=False, help_text="When it ends, in UTC: of a calendar series (`outlook`) only.")
-    endLocal = serializers.DateTimeField(required=False, help_text="The same end on the clocks of the schedule's zone.")
+    local = Member(
+        DateTimeField,
+        "The same instant on the clocks of the schedule's zone.",
+        GIVEN,
+        example="2026-01-05T10:00:00+01:00",
+    )
+    end = Member(
+        InstantField,
+        "When it ends, in UTC: of a calendar series (`outlook`) only.",
+        required=False,
+        example="2026-01-05T10:00:00Z",
+    )
+    endLocal = Member(
+        DateTimeField,
+        "The same end on the clocks of the schedule's zone.",
+        required=False,
+        example="2026-01-05T11:00:00+01:00",
+    )
 
 
-@with_example(
-    {
-        "description": "every 2 weeks on Monday and Wednesday from 10:00 to 11:00 Europe/Berlin",
-        "more": True,
-        "warnings": [],
-    }
-)
-class PreviewAnswer(serializers.Serializer):
-    description = serializers.CharField(help_text="The schedule in words.")
-    occurrences = OccurrenceSerializer(many=True, help_text="Its fire times in the window, earliest first.")
-    more = serializers.BooleanField(help_text="Whether further occurrences follow within the limits.")
-    warnings = serializers.ListField(child=serializers.CharField(), help_text="What was understood but looks odd.")
+class PreviewAnswer(Answer):
+    description = Member(
+        CharField,
+        "The schedule in words.",
+        GIVEN,
+        example="every 2 weeks on Monday and Wednesday from 10:00 to 11:00 Europe/Berlin",
+    )
+    occurrences = Member(OccurrenceSerializer, "Its fire times in the window, earliest first.", GIVEN, many=True)
+    more = Member(BooleanField, "Whether further occurrences follow within the limits.", GIVEN, example=True)
+    warnings = Member(ListField, "What was understood but looks odd.", GIVEN, child=CharField(), example=[])
 
 
 class SchedulePreview(DescribedView, APIView):
@@ -162,20 +165,18 @@ class SchedulePreview(DescribedView, APIView):
             limit=document["count"],
         )
         return Response(
-            {
-                "description": describe(parsed),
-                "occurrences": [occurrence(fire, parsed) for fire in fires],
-                "more": more,
-                "warnings": [*parsed.warnings, *clock_change_warnings(parsed, created_at)],
-            }
+            PreviewAnswer.render(
+                description=describe(parsed),
+                occurrences=[occurrence(fire, parsed) for fire in fires],
+                more=more,
+                warnings=[*parsed.warnings, *clock_change_warnings(parsed, created_at)],
+            )
         )
 
 
 def occurrence(fire: datetime, parsed: Parsed) -> dict[str, str]:
-    answer = {"at": rendered(fire), "local": to_zone(fire, parsed.zone).isoformat()}
-    if parsed.jitter:
-        answer["startsAt"] = rendered(start_of(fire, parsed.jitter, PREVIEW))
+    optional = {"startsAt": rendered(start_of(fire, parsed.jitter, PREVIEW))} if parsed.jitter else {}
     found = occurrence_starting_at(wire.base_of(parsed.schedule), fire)
     if found is not None:
-        answer |= {"end": rendered(found.end), "endLocal": to_zone(found.end, parsed.zone).isoformat()}
-    return answer
+        optional |= {"end": rendered(found.end), "endLocal": to_zone(found.end, parsed.zone).isoformat()}
+    return OccurrenceSerializer.render(at=rendered(fire), local=to_zone(fire, parsed.zone).isoformat(), **optional)

@@ -8,9 +8,11 @@ from django.utils import timezone
 from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.response import Response
+from rest_framework.serializers import CharField, ChoiceField, ListField
 from rest_framework.views import APIView
 
 from accounts.examples import with_example
+from api.answers import GIVEN, Answer, Member
 from api.fields import Document, InstantField, WordField, read, rendered
 from api.viewsets import DescribedView
 from recurrence import wire
@@ -38,30 +40,45 @@ class TranslateRequest(Document):
         return now
 
 
-@with_example({"at": "2026-03-29T01:00:00Z", "only": "source"})
-class DifferenceSerializer(serializers.Serializer):
-    at = InstantField(help_text="A time at which only one of the two fires.")
-    only = serializers.ChoiceField([*SIDES.values()], help_text="Which of the two fires then.")
+class DifferenceSerializer(Answer):
+    at = Member(
+        InstantField,
+        "A time at which only one of the two fires.",
+        lambda difference: rendered(difference.at),
+        example="2026-03-29T01:00:00Z",
+    )
+    only = Member(
+        ChoiceField,
+        "Which of the two fires then.",
+        lambda difference: SIDES[difference.only_in_first],
+        choices=[*SIDES.values()],
+        example="source",
+    )
 
 
-@with_example(
-    {
-        "schedule": {"format": "quartz", "expression": "0 0/15 9-17 ? * MON-FRI", "timeZone": "Europe/Berlin"},
-        "cannotSay": ["startTime: a cron expression has no start"],
-        "warnings": [],
-    }
-)
-class TranslateAnswer(serializers.Serializer):
-    schedule = ScheduleField(allow_null=True, help_text="The translation; null: the other format cannot say it.")
-    cannotSay = serializers.ListField(
-        child=serializers.CharField(),
-        help_text="What the other format has no words for, each with the member that says it. With a translation beside"
+class TranslateAnswer(Answer):
+    schedule = Member(
+        ScheduleField,
+        "The translation; null: the other format cannot say it.",
+        GIVEN,
+        nullable=True,
+        example={"format": "quartz", "expression": "0 0/15 9-17 ? * MON-FRI", "timeZone": "Europe/Berlin"},
+    )
+    cannotSay = Member(
+        ListField,
+        "What the other format has no words for, each with the member that says it. With a translation beside"
         " it, that comes close.",
+        GIVEN,
+        child=CharField(),
+        example=["startTime: a cron expression has no start"],
     )
-    differences = DifferenceSerializer(
-        many=True, help_text=f"The first times within {YEARS} years at which only one of the two fires."
+    differences = Member(
+        DifferenceSerializer,
+        f"The first times within {YEARS} years at which only one of the two fires.",
+        GIVEN,
+        many=True,
     )
-    warnings = serializers.ListField(child=serializers.CharField(), help_text="What was understood but looks odd.")
+    warnings = Member(ListField, "What was understood but looks odd.", GIVEN, child=CharField(), example=[])
 
 
 class ScheduleTranslation(DescribedView, APIView):
@@ -111,14 +128,12 @@ def translated(document: Mapping[str, Any]) -> dict[str, Any]:
     if translation.definition is not None:
         target = parsed(to, translation.definition, now)
         found = differences(source, target, now, now.replace(year=now.year + YEARS, day=min(now.day, 28)), MOST)
-    return {
-        "schedule": None if translation.definition is None else {"format": to, **translation.definition},
-        "cannotSay": translation.losses,
-        "differences": [
-            {"at": rendered(each.at), "only": "source" if each.only_in_first else "translation"} for each in found
-        ],
-        "warnings": [*source.warnings, *translation.notes],
-    }
+    return TranslateAnswer.render(
+        schedule=None if translation.definition is None else {"format": to, **translation.definition},
+        cannotSay=translation.losses,
+        differences=[DifferenceSerializer.render(each) for each in found],
+        warnings=[*source.warnings, *translation.notes],
+    )
 
 
 def parsed(format: str, definition: Mapping[str, Any], now: datetime) -> Parsed:

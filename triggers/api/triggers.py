@@ -18,10 +18,12 @@ from rest_framework import serializers
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, ListField
 
 from accounts.access import as_field_error, require_role, visible_rows
 from accounts.examples import with_example
 from accounts.models import Role
+from api.answers import GIVEN, Answer, Member
 from api.conditional import ETAG, IF_ABSENT, IF_MATCH, IF_NONE_MATCH, etag, refuse_stale, respond
 from api.errors import Conflict
 from api.fields import Document, FlagField, InstantField, MapField, TextField, WholeNumberField, WordField, read
@@ -136,54 +138,79 @@ class TriggerRequest(TriggerReplacement):
     )
 
 
-@with_example(
-    {
-        "id": 2,
-        "job": 1,
-        "jobName": "collect-orders",
-        "collectionName": "nightly",
-        "name": "last-friday",
-        "format": "quartz",
-        "schedule": {"format": "quartz", "expression": "0 15 10 ? * 6L", "timeZone": "Europe/Berlin"},
-        "enabled": True,
-        "priority": 1,
-        "group": "default",
-        "triggerDataMap": {"custom_lock_key": "reports.__ORG_ID__"},
-        "misfire": "fireOnce",
-        "misfireThreshold": "PT5M",
-        "description": "at 10:15 Europe/Berlin on the last Friday of each month",
-        "nextFireAt": "2026-01-30T09:15:00Z",
-        "nextStartsAt": "2026-01-30T09:15:00Z",
-        "previousFireAt": "2025-12-26T09:15:00Z",
-        "warnings": [],
-        "createdAt": "2026-01-01T09:30:00Z",
-        "updatedAt": "2026-01-05T08:00:00Z",
-    }
-)
-class TriggerSerializer(serializers.Serializer):
-    id = serializers.IntegerField(help_text="The id in its address.")
-    job = serializers.IntegerField(help_text="The id of its job.")
-    jobName = serializers.CharField(help_text="The name of its job.")
-    collectionName = serializers.CharField(help_text="The name of the collection of its job.")
-    name = serializers.CharField(help_text=f"`{MAIN}` is the schedule in the job itself, which is changed there.")
-    format = serializers.ChoiceField(sorted(wire.PARSERS), help_text="The format of its schedule.")
-    schedule = ScheduleField(help_text="When it fires.")
-    enabled = serializers.BooleanField(help_text="While it is disabled it does not fire, and it does not catch up.")
-    priority = serializers.IntegerField(help_text="Of triggers due at the same instant the lower number goes first.")
-    group = serializers.CharField(help_text="The queue that its runs go to.")
-    triggerDataMap = DataMapField(help_text="An object of the caller's; `custom_lock_key` in it names a lock.")
-    misfire = serializers.ChoiceField(list(MISFIRES), help_text="What becomes of fire times that are found too late.")
-    misfireThreshold = DurationField(help_text="How late is too late.")
-    description = serializers.CharField(help_text="The schedule in words.")
-    nextFireAt = InstantField(
-        allow_null=True, help_text="Null while it, its job or its collection is stopped, and when nothing is left."
+@lru_cache(maxsize=10_000)
+def canonical_definition(format: str, definition: bytes) -> dict[str, Any]:
+    """Return a stored definition in canonical form, or as stored when the parser does not accept it any more."""
+    stored = orjson.loads(definition)
+    try:
+        return canonical(format, stored)
+    except WireError:
+        return stored
+
+
+def rendered_schedule(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {"format": row["format"], **canonical_definition(row["format"], orjson.dumps(row["definition"]))}
+
+
+class TriggerSerializer(Answer):
+    id = Member(IntegerField, "The id in its address.", example=2)
+    job = Member(IntegerField, "The id of its job.", "job_id", example=1)
+    jobName = Member(CharField, "The name of its job.", "job__name", example="collect-orders")
+    collectionName = Member(
+        CharField, "The name of the collection of its job.", "job__collection__name", example="nightly"
     )
-    nextStartsAt = InstantField(allow_null=True, help_text="`nextFireAt`, and the jitter of the schedule.")
-    hold = HoldSerializer(allow_null=True, help_text="What holds the next fire time; null: nothing.")
-    previousFireAt = InstantField(allow_null=True, help_text="Its last fire time; null: there was none.")
-    warnings = serializers.ListField(child=serializers.CharField(), help_text="What was understood but looks odd.")
-    createdAt = InstantField(help_text="When it was made.")
-    updatedAt = InstantField(help_text="When it was last changed.")
+    name = Member(
+        CharField, f"`{MAIN}` is the schedule in the job itself, which is changed there.", example="last-friday"
+    )
+    format = Member(ChoiceField, "The format of its schedule.", choices=sorted(wire.PARSERS), example="quartz")
+    schedule = Member(
+        ScheduleField,
+        "When it fires.",
+        rendered_schedule,
+        example={"format": "quartz", "expression": "0 15 10 ? * 6L", "timeZone": "Europe/Berlin"},
+    )
+    enabled = Member(BooleanField, "While it is disabled it does not fire, and it does not catch up.", example=True)
+    priority = Member(IntegerField, "Of triggers due at the same instant the lower number goes first.", example=1)
+    group = Member(CharField, "The queue that its runs go to.", example="default")
+    triggerDataMap = Member(
+        DataMapField,
+        "An object of the caller's; `custom_lock_key` in it names a lock.",
+        "data_map",
+        example={"custom_lock_key": "reports.__ORG_ID__"},
+    )
+    misfire = Member(
+        ChoiceField,
+        "What becomes of fire times that are found too late.",
+        lambda row: MISFIRE_WORDS[row["misfire"]],
+        choices=list(MISFIRES),
+        example="fireOnce",
+    )
+    misfireThreshold = Member(
+        DurationField, "How late is too late.", lambda row: durations.render(row["misfire_threshold"]), example="PT5M"
+    )
+    description = Member(
+        CharField, "The schedule in words.", GIVEN, example="at 10:15 Europe/Berlin on the last Friday of each month"
+    )
+    nextFireAt = Member(
+        InstantField,
+        "Null while it, its job or its collection is stopped, and when nothing is left.",
+        nullable=True,
+        example="2026-01-30T09:15:00Z",
+    )
+    nextStartsAt = Member(
+        InstantField,
+        "`nextFireAt`, and the jitter of the schedule.",
+        GIVEN,
+        nullable=True,
+        example="2026-01-30T09:15:00Z",
+    )
+    hold = Member(HoldSerializer, "What holds the next fire time; null: nothing.", GIVEN, nullable=True)
+    previousFireAt = Member(
+        InstantField, "Its last fire time; null: there was none.", nullable=True, example="2025-12-26T09:15:00Z"
+    )
+    warnings = Member(ListField, "What was understood but looks odd.", GIVEN, child=CharField(), example=[])
+    createdAt = Member(InstantField, "When it was made.", example="2026-01-01T09:30:00Z")
+    updatedAt = Member(InstantField, "When it was last changed.", example="2026-01-05T08:00:00Z")
 
 
 @with_example({"job": 1, "group": "default", "enabled": True, "closedDays": "germany", "format": "quartz"})
@@ -326,10 +353,8 @@ class Triggers(ApiViewSet):
 
 
 TRIGGER_COLUMNS = (
-    *("id", "job_id", "job__name", "job__collection__name", "name", "enabled", "format", "definition", "anchored_at"),
-    "closed_days_id",
-    *("priority", "group", "data_map", "misfire", "misfire_threshold", "next_fire_at", "previous_fire_at"),
-    *("fires_left", "created_at", "updated_at"),
+    *TriggerSerializer.columns(),
+    *("definition", "anchored_at", "closed_days_id", "fires_left", "misfire", "misfire_threshold"),
 )
 
 
@@ -391,36 +416,10 @@ def rendered_trigger(row: Mapping[str, Any], windows: Sequence[HoldWindow], now:
     description, warnings = describe_definition(*document)
     compiled = parsed_or_none(*document)
     changes = trigger_clock_change_warnings(compiled, now, fire_at, row["fires_left"]) if compiled else ()
-    return {
-        "id": row["id"],
-        "job": row["job_id"],
-        "jobName": row["job__name"],
-        "collectionName": row["job__collection__name"],
-        "name": row["name"],
-        "format": row["format"],
-        "schedule": {"format": row["format"], **canonical_definition(row["format"], orjson.dumps(row["definition"]))},
-        "enabled": row["enabled"],
-        "priority": row["priority"],
-        "group": row["group"],
-        "triggerDataMap": row["data_map"],
-        "misfire": MISFIRE_WORDS[row["misfire"]],
-        "misfireThreshold": durations.render(row["misfire_threshold"]),
-        "description": description,
-        "nextFireAt": fire_at,
-        "nextStartsAt": fire_at and compiled and delayed(fire_at, row["id"], compiled.jitter),
-        "hold": rendered_hold(fire_at, hold),
-        "previousFireAt": row["previous_fire_at"],
-        "warnings": [*warnings, *changes],
-        "createdAt": row["created_at"],
-        "updatedAt": row["updated_at"],
-    }
-
-
-@lru_cache(maxsize=10_000)
-def canonical_definition(format: str, definition: bytes) -> dict[str, Any]:
-    """Return a stored definition in canonical form, or as stored when the parser does not accept it any more."""
-    stored = orjson.loads(definition)
-    try:
-        return canonical(format, stored)
-    except WireError:
-        return stored
+    return TriggerSerializer.render(
+        row,
+        description=description,
+        nextStartsAt=fire_at and compiled and delayed(fire_at, row["id"], compiled.jitter),
+        hold=rendered_hold(fire_at, hold),
+        warnings=[*warnings, *changes],
+    )
