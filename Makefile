@@ -38,8 +38,9 @@ test test-all coverage clocks: export PYTHONPYCACHEPREFIX = $(CURDIR)/$(VENV)/py
 # the tests of live installations depend on the time, so no other tests run at the same time; the two workers share no
 # installation
 ALONE := $(BIN)/pytest -q -n 2 --dist loadfile tests/live
-# the order is that of the collection: browser tests last, see tests/conftest.py
-TOGETHER := $(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/live
+# each worker receives the tests in the order of the collection: browser tests last, see tests/conftest.py.  A file may
+# be divided, so that no worker waits for the end of a long file
+TOGETHER := $(BIN)/pytest -q -n 2 --dist load --ignore tests/live
 # --reuse-db: no database is dropped at the end, because the whole server is deleted
 ON_POSTGRESQL := $(BIN)/python -m tests.postgres sh -c
 

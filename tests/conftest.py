@@ -1,5 +1,6 @@
 """Fixtures for objects that are valid by default; a test gives only the values that matter to it."""
 
+import gc
 from datetime import UTC, datetime
 
 import pytest
@@ -34,6 +35,15 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 # the time at which each test starts: a Wednesday, not close to the start of a day, week or month, or to a clock change
 WEDNESDAY = datetime(2026, 11, 4, 12, 32, tzinfo=UTC)
 ACTION = {"type": "Http", "request": {"uri": "http://127.0.0.1:9/hook", "method": "GET"}}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Exclude the collected tests from garbage collection: they live as long as the process, and are very many."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items):

@@ -1,10 +1,11 @@
 """Each e-mail address belongs to at most one account."""
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 
 from accounts.forms import AccountForm
 from accounts.models import User, users_with_email
+from tests.query_plans import update_statistics
 
 FORM = {"time_zone": "UTC", "language": "", "week_start": "0", "hour_cycle": "24"}
 
@@ -79,9 +80,9 @@ def test_email_that_is_taken_after_validation_is_refused_on_saving(make_user):
 
 
 def test_email_is_found_by_an_index(mira):
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute("SET enable_seqscan = off")
+    User.objects.bulk_create(User(username=f"u{number}", email=f"U{number}@example.com") for number in range(2000))
+    update_statistics(User)
+
     plan = users_with_email("mira@example.com").explain()
 
     assert users_with_email("mira@example.com").get() == mira

@@ -122,7 +122,7 @@ def test_closed_addresses_in_settings_are_not_refused(allow_networks, settings):
     settings.OAUTH_AUTHORITY = "http://10.0.0.5"
     settings.SERVICE_BUS_URL = "http://10.0.0.5/{namespace}"
 
-    documents.parse(to_bus("orders"))
+    assert documents.parse(to_bus("orders")).document == to_bus("orders")
 
 
 # In each API

@@ -1,6 +1,9 @@
 """Bodies that every route must refuse, sent to each route with a body."""
 
+from contextlib import contextmanager
+
 import pytest
+from django.db import transaction
 
 from accounts.models import ApiToken
 from calendars import editing
@@ -147,18 +150,18 @@ def everything() -> list:
 
 
 @pytest.mark.parametrize("method, route", ROUTES)
-@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
-def test_body_that_is_not_strict_json_is_refused_with_400_and_changes_nothing(api, ids, method, route, body):
+def test_body_that_is_not_strict_json_is_refused_with_400_and_changes_nothing(api, ids, method, route):
     before = everything()
 
-    response = api.generic(method.upper(), route.format(**ids), body, content_type="application/json")
+    for name, body in BODIES.items():
+        response = api.generic(method.upper(), route.format(**ids), body, content_type="application/json")
 
-    assert response.status_code == 400, response.content
-    error = response.json()["error"]
-    assert error["code"]
-    assert error["message"]
-    assert everything() == before
-    assert ApiToken.objects.count() == 1
+        assert response.status_code == 400, (name, response.content)
+        error = response.json()["error"]
+        assert error["code"], name
+        assert error["message"], name
+        assert everything() == before, name
+        assert ApiToken.objects.count() == 1
 
 
 MEMBERS_READ: dict[tuple[str, str], list[str]] = {}
@@ -180,20 +183,33 @@ def is_unknown(response, member: str) -> bool:
     return any((each["code"], each["target"]) == ("unknown", member) for each in error.get("details", [error]))
 
 
+@contextmanager
+def undone():
+    """Undo what is written, so that the next request finds the same rows."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
 @pytest.mark.parametrize("method, route", ROUTES)
-@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
-def test_wrong_value_causes_no_server_error(api, ids, method, route, value):
-    for member in (*members_read(api, method, route, route.format(**ids)), "nonesuch"):
-        response = getattr(api, method)(route.format(**ids), {member: value})
+def test_wrong_value_causes_no_server_error(api, ids, method, route):
+    address = route.format(**ids)
+    members = members_read(api, method, route, address)
 
-        assert response.status_code < 500, (member, response.content)
-        if response.status_code >= 400:
-            assert set(response.json()["error"]) >= {"code", "message", "target"}
+    for name, value in VALUES.items():
+        for member in (*members, "nonesuch"):
+            with undone():
+                response = getattr(api, method)(address, {member: value})
+
+            assert response.status_code < 500, (name, member, response.content)
+            if response.status_code >= 400:
+                assert set(response.json()["error"]) >= {"code", "message", "target"}, (name, member)
 
 
-@pytest.mark.parametrize("member", MEMBERS)
-def test_each_listed_member_is_read_by_a_route(api, ids, member):
-    assert any(member in members_read(api, method, route, route.format(**ids)) for method, route in ROUTES)
+def test_each_listed_member_is_read_by_a_route(api, ids):
+    read = {member for method, route in ROUTES for member in members_read(api, method, route, route.format(**ids))}
+
+    assert set(MEMBERS) - read == set()
 
 
 @pytest.mark.parametrize("method, route", ROUTES)

@@ -11,6 +11,7 @@ from accounts.models import Subscription
 from jobs.models import Job, JobCollection, Run
 from jobs.run_now import run_now
 from tests.conftest import NOW, utc
+from tests.query_plans import add_runs, update_statistics
 from triggers import closed_days, dispatch
 from triggers.dispatch import BATCH, REPUBLISH, Dispatcher, claim_ready, dispatch_due
 from triggers.misfire import SINGLE_LIMIT
@@ -467,11 +468,14 @@ def test_concurrent_dispatchers_create_every_run_once(make_job):
 
 
 def test_dispatching_uses_indexes(make_job):
-    for number in range(50):
-        make_job(f"job-{number}", schedule=HOURLY)
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SET LOCAL enable_seqscan = off")  # fifty rows are read faster without an index
+    job = make_job(schedule=HOURLY)
+    same = {"definition": trigger_of(job).definition, "anchored_at": NOW}
+    Trigger.objects.bulk_create(
+        Trigger(job=job, name=f"trigger-{number}", next_fire_at=START + number * SECOND, **same)
+        for number in range(2000)
+    )
+    update_statistics(Trigger)
+    add_runs(job)
 
     plans = [
         Trigger.objects.due(START)[:BATCH].explain(),

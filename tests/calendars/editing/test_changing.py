@@ -228,3 +228,5 @@ def test_change_with_the_current_revision_is_accepted(weekly):
     event = editing.change(weekly, {"subject": "New"}, LATER, revision=weekly.revision_pair)
 
     editing.delete(event, LATER, revision=event.revision_pair)
+
+    assert not Event.objects.exists()

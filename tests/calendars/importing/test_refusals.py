@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from calendars.errors import CalendarError
 from calendars.ics.importing import import_calendar
-from calendars.models import EventException
+from calendars.models import Event, EventException
 from tests.calendars.importing.files import (
     REFUSED,
     TAKEN,
@@ -126,3 +126,4 @@ def test_random_text_is_imported_or_refused(calendar, text_lines):
     for content in (text_lines, text):
         with suppress(CalendarError):
             import_calendar(calendar, content, NOW, dry_run=True)
+    assert not Event.objects.exists()

@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections import defaultdict
 
 import pytest
 
@@ -71,7 +72,12 @@ def test_all_links_of_the_page_work(client, load_page, make_event, make_job):
         for link in re.findall(r'href="(/calendar/[^"]*)"', load_page(query))
     }
 
-    refused = {link for link in found if client.get(link).status_code != 200}
+    by_kind = defaultdict(list)
+    for link in sorted(found):
+        by_kind[re.sub("[0-9a-f]{32}|[0-9]+", "0", link)].append(link)
+    chosen = {link for links in by_kind.values() for link in (links[0], links[len(links) // 2], links[-1])}
+
+    refused = {link for link in chosen if client.get(link).status_code != 200}
 
     assert len(found) > 100
     assert not refused
