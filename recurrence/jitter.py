@@ -15,6 +15,11 @@ def start_of(fire_at: datetime, jitter: timedelta, trigger_key: str) -> datetime
     return fire_at + min(delay_of(jitter, trigger_key, fire_at), LAST_INSTANT - fire_at)
 
 
+def latest_start(fire_at: datetime, jitter: timedelta) -> datetime:
+    """Return the end of the window in which a fire time starts, at most the last instant of the calendar."""
+    return fire_at + min(jitter, LAST_INSTANT - fire_at)
+
+
 def delay_of(jitter: timedelta, trigger_key: str, fire_at: datetime) -> timedelta:
     """Return by how much a fire time of a trigger starts later: whole milliseconds in [0, jitter).
 

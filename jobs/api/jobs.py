@@ -502,7 +502,10 @@ JOB_COLUMNS = (
     *("execution_count", "failure_count", "faulted_count", "last_execution_at", "revision"),
     *("created_at", "updated_at", "finished_at"),
 )
-TRIGGER_FIELDS = ("name", "format", "definition", "anchored_at", "closed_days", "misfire", "next_fire_at", "fires_left")
+TRIGGER_FIELDS = (
+    *("name", "format", "definition", "anchored_at", "closed_days", "misfire"),
+    *("next_fire_at", "previous_fire_at", "fires_left"),
+)
 
 
 def merge_into_job(job: Job, patch: object) -> object:
@@ -594,7 +597,8 @@ def signing_response(jobs, pk: int) -> Response:
 def rendered_jobs(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the documents of jobs.
 
-    The number of queries does not depend on the number of rows: three, and two more while any job may be held.
+    The number of queries does not depend on the number of rows: three, one more if a trigger has fired lately, and two more
+    while any job may be held.
     """
     rows, now = list(rows), timezone.now()
     ids = [row["id"] for row in rows]
