@@ -70,6 +70,7 @@ class WaitingRun:
     trigger_name: str
     fire_at: datetime
     starts_at: datetime  # with jitter
+    moved_from: datetime | None  # the fire time from which closed days moved it; None: it was not moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,13 @@ class ExpectedRun:
         if self.run:
             return self.run.starts_at
         return self.trigger.start_of(self.fire_at) if self.trigger else self.fire_at
+
+    @property
+    def moved_from(self) -> datetime | None:
+        """The fire time from which closed days move it, the last one of several; None: they do not move it."""
+        if self.run:
+            return self.run.moved_from
+        return max(self.trigger.moved_from(self.fire_at), default=None) if self.trigger else None
 
     @property
     def runs_at(self) -> datetime | None:
@@ -251,11 +259,11 @@ def read_waiting_runs(runs: RunQuerySet, now: datetime) -> dict[int, list[Waitin
         runs.filter(runnable_q("job__"), state__in=Run.PENDING, fire_at__gt=now - MAX_WAIT)
         .filter(state=Run.State.WAITING, origin=Run.Origin.SCHEDULE, attempt_count=0, blocked_by=None)
         .order_by("fire_at", "pk")
-        .values_list("pk", "job_id", "trigger_name", "fire_at", "starts_at")[:MAX_WAITING]
+        .values_list("pk", "job_id", "trigger_name", "fire_at", "starts_at", "moved_from")[:MAX_WAITING]
     )
     found: dict[int, list[WaitingRun]] = defaultdict(list)
-    for pk, job_id, trigger_name, fire_at, starts_at in rows:
-        found[job_id].append(WaitingRun(pk, job_id, trigger_name or "", fire_at, starts_at or fire_at))
+    for pk, job_id, trigger_name, fire_at, starts_at, moved_from in rows:
+        found[job_id].append(WaitingRun(pk, job_id, trigger_name or "", fire_at, starts_at or fire_at, moved_from))
     return found
 
 

@@ -169,7 +169,11 @@ def run_row(context: ViewContext, run: RunItem, collection: str) -> dict:
         "state": run.state,
         "where": ", ".join(
             part
-            for part in (run.reason or duration_or_countdown(context, run), context.fold_suffix(run.fire_at))
+            for part in (
+                run.reason or duration_or_countdown(context, run),
+                *item_rows.run_notes(context, run),
+                context.fold_suffix(run.fire_at),
+            )
             if part
         ),
         "attributes": "",

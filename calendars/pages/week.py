@@ -229,6 +229,7 @@ def hours_of(context: ViewContext, axis: Axis, column: Column, contents: Content
     items = [
         *background_rows(context, axis, column),
         *(row for notice in contents.notices for row in maintenance_rows(axis, column, notice)),
+        *jitter_rows(column, contents.runs),
         *guide_lines(column, bands),
         *(lane_row(context, column, each) for each in assign_lanes(blocks, most)),
         *now_line(context, axis, column),
@@ -310,6 +311,26 @@ def maintenance_rows(axis: Axis, column: Column, notice: NoticeItem) -> Iterator
     if part:
         attributes.append(f' data-part="{part.strip()}"')
     yield row | {"place": mark_safe("".join(attributes))}
+
+
+def jitter_rows(column: Column, runs: list[RunItem]) -> Iterator[Row]:
+    """Yield light bands from the fire times of future runs to the ends of their jitter windows.
+
+    Bands that overlap are one.
+    """
+    spans = sorted((run.fire_at, run.starts_until) for run in runs if run.starts_until)
+    first = last = 0
+    for start, end in spans:
+        if not overlaps(column, start, end):
+            continue
+        low, high, _ = span_on(column, start, end)
+        if low > last:
+            if first < last:
+                yield hatch("placed background jitter", first, last)
+            first = low
+        last = max(last, high)
+    if first < last:
+        yield hatch("placed background jitter", first, last)
 
 
 def lane_row(context: ViewContext, column: Column, each: PlacedBlock) -> Row:

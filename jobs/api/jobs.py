@@ -597,8 +597,8 @@ def signing_response(jobs, pk: int) -> Response:
 def rendered_jobs(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the documents of jobs.
 
-    The number of queries does not depend on the number of rows: three, one more if a trigger has fired lately, and two more
-    while any job may be held.
+    The number of queries does not depend on the number of rows: three, one more if a trigger has fired lately, and two
+    more while any job may be held.
     """
     rows, now = list(rows), timezone.now()
     ids = [row["id"] for row in rows]

@@ -26,19 +26,11 @@ def coming_run_rows(expected: Sequence[ExpectedRun], now: datetime) -> list[dict
 
 def run_notes(expected: ExpectedRun, now: datetime) -> list[str]:
     """Return texts about a coming run: from where closed days moved it, and when it starts if it has jitter."""
-    trigger, fire_at = expected.trigger, expected.fire_at
-    notes = [moved_in_words(trigger, fire_at, now)] if trigger else []
+    notes = [f"moved from {humanize.format_datetime(expected.moved_from, now)}"] if expected.moved_from else []
     if expected.run:
-        notes.append(waiting_in_words(expected.run.starts_at, now))
-    elif trigger:
-        notes.append(window_in_words(trigger, fire_at))
-    return [note for note in notes if note]
-
-
-def moved_in_words(trigger: Trigger, fire_at: datetime, now: datetime) -> str:
-    """Return from where closed days moved a fire time; empty if it is not moved."""
-    found = trigger.moved_from(fire_at)
-    return f"moved from {humanize.format_datetime(found[-1], now)}" if found else ""
+        return [*notes, waiting_in_words(expected.run.starts_at, now)]
+    window = window_in_words(expected.trigger, expected.fire_at) if expected.trigger else ""
+    return [*notes, window] if window else notes
 
 
 def window_in_words(trigger: Trigger, fire_at: datetime) -> str:
