@@ -16,6 +16,7 @@ from calendars.items import Band, NoticeItem, RunItem
 from calendars.pages import item_rows
 from calendars.pages.axis import Axis, Column, axis_of
 from calendars.pages.clock_changes import change_words
+from calendars.pages.closed_days import DayNote, closed_text
 from calendars.pages.formatting import place_of
 from calendars.pages.item_rows import (
     CONTINUED,
@@ -57,7 +58,7 @@ def week(context: ViewContext, contents: Contents) -> dict:
     all_day = all_day_rows(context, [*contents.occurrences, *contents.notices])
     return {
         "attributes": table_attributes(context, axis, contents, len(all_day) + len(bands)),
-        "heads": [head_of(context, column, is_single) for column in axis.columns],
+        "heads": [head_of(context, column, is_single, contents.closed_days.get(column.day)) for column in axis.columns],
         "whole_days": all_day,
         "bands": [band_line(context, lines) for lines in bands[:BANDS]],
         "more_bands": more_bands(context, bands),
@@ -103,7 +104,7 @@ def busy_hours(axis: Axis, contents: Contents) -> tuple[int, int]:
     return first // HOUR, min(-(-last // HOUR), -(-axis.length // HOUR))
 
 
-def head_of(context: ViewContext, column: Column, is_single: bool) -> dict:
+def head_of(context: ViewContext, column: Column, is_single: bool, closed: DayNote | None) -> dict:
     day = column.day
     names = WEEKDAYS if is_single else WEEKDAYS_ABBR
     note = gettext("today") if day == context.today else ""
@@ -113,12 +114,14 @@ def head_of(context: ViewContext, column: Column, is_single: bool) -> dict:
         changed = "; ".join(change_words(context, change) for change in column.changes)
         hours = whole_hours_words(column.length)
         note = f"{hours}: {changed}" if is_single else hours
+    reason = (closed_text(closed) if is_single else closed.label) if closed else ""
     return {
         "url": context.view_link(View.DAY, day),
-        "label": context.format_long_date(day),
+        "label": ", ".join(filter(None, (context.format_long_date(day), closed_text(closed)))),
         "weekday": names[day.weekday()],
         "number": day.day,
-        "note": note,
+        "note": ", ".join(filter(None, (note, reason))),
+        "is_closed": closed is not None,
         "is_today": day == context.today,
     }
 
@@ -234,10 +237,10 @@ def hours_of(context: ViewContext, axis: Axis, column: Column, contents: Content
         *(lane_row(context, column, each) for each in assign_lanes(blocks, most)),
         *now_line(context, axis, column),
     ]
-    return {"attributes": attributes_of(context, column), "items": items}
+    return {"attributes": attributes_of(context, column, column.day in contents.closed_days), "items": items}
 
 
-def attributes_of(context: ViewContext, column: Column) -> SafeString:
+def attributes_of(context: ViewContext, column: Column, is_closed: bool) -> SafeString:
     """Return what the keyboard navigation needs: the day, and the place of its minutes on the axis."""
     wall_times = [context.to_local(piece.start) for piece in column.pieces]
     pieces = " ".join(
@@ -245,7 +248,7 @@ def attributes_of(context: ViewContext, column: Column) -> SafeString:
         for piece, wall_time in zip(column.pieces, wall_times, strict=True)
     )
     attributes = f' data-date="{column.day.isoformat()}" data-pieces="{pieces}"'
-    return mark_safe(attributes + day_attributes(context, column.day))
+    return mark_safe(attributes + day_attributes(context, column.day) + (" data-closed" if is_closed else ""))
 
 
 def day_attributes(context: ViewContext, day: date) -> str:
