@@ -1,7 +1,7 @@
 """Rows of coming runs: their times, why they start at another time, and what may be done with them."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from django.utils import timezone
@@ -14,10 +14,10 @@ from triggers.models import Trigger
 from triggers.upcoming import ExpectedRun
 
 
-def coming_run_rows(expected: Sequence[ExpectedRun], now: datetime) -> list[dict[str, Any]]:
-    """Return the rows of a list of coming runs, in the order of `expected`."""
+def coming_run_rows(expected: Sequence[ExpectedRun], now: datetime, zone: tzinfo = UTC) -> list[dict[str, Any]]:
+    """Return the rows of a list of coming runs, in the order of `expected`, with their times in another zone too."""
     held = [held_in_words(each, now) for each in expected]
-    rows = fire_rows([each.fire_at for each in expected], now, held=held)
+    rows = fire_rows([each.fire_at for each in expected], now, zone, held=held)
     return [
         {**row, "remarks": [*row["remarks"], *run_notes(each, now)], "trigger": each.trigger, "exists": bool(each.run)}
         for row, each in zip(rows, expected, strict=True)

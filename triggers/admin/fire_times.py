@@ -1,6 +1,6 @@
 """The page that leaves out, moves and adds single fire times of a trigger."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django import forms
@@ -116,16 +116,16 @@ class FireTimesView:
             for errors in form.errors.values():
                 messages.error(request, str(errors[0]))
         chosen = parse_instant(request.POST.get("at") or request.GET.get("at"))
-        fires = _listed_fires(trigger, chosen, now)
-        rows = coming_run_rows([ExpectedRun(fire, trigger) for fire in fires], now)
-        zone = timezone.get_current_timezone()
+        fires = _listed_fires(trigger, chosen)
+        parsed, zone = trigger.parsed_or_none, timezone.get_current_timezone()
+        rows = coming_run_rows([ExpectedRun(fire, trigger) for fire in fires], now, parsed.zone if parsed else UTC)
         context = {
             **self.admin_site.each_context(request),  # type: ignore[attr-defined]
             "title": f"Fire times of {trigger.name} of {trigger.job.name}",
             "job": trigger.job,
             "trigger": trigger,
             "rows": [{**row, "is_chosen": row["at"] == chosen} for row in rows],
-            "exceptions": single_fires.coming_exceptions(trigger, now) if trigger.parsed_or_none else None,
+            "exceptions": single_fires.coming_exceptions(trigger, now) if parsed else None,
             "chosen_time": to_zone(chosen, zone) if chosen in fires else None,
             "zone": str(zone),
             "back": back,
@@ -165,7 +165,7 @@ def _carry_out(trigger: Trigger, form: FireTimeForm, now: datetime) -> Change | 
     return None
 
 
-def _listed_fires(trigger: Trigger, chosen: datetime | None, now: datetime) -> list[datetime]:
+def _listed_fires(trigger: Trigger, chosen: datetime | None) -> list[datetime]:
     """Return the next fire times, and the chosen one if it is a later fire time."""
     fires = next_fire_times([trigger], UPCOMING)
     if chosen and fires and chosen > fires[-1] and trigger.parsed.schedule.after(just_before(chosen)) == chosen:
