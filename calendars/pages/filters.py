@@ -55,8 +55,8 @@ class Filter:
             frozenset(_ids(values, "off", UUID)),
             frozenset(_ids(values, "noruns", _number)),
             *(_is_set(values, name) for name in SWITCHES),
-            frozenset(_ids(values, "closed", _number)),
-            frozenset(_ids(values, "noclosed", _number)),
+            closed=frozenset(_ids(values, "closed", _number)),
+            noclosed=frozenset(_ids(values, "noclosed", _number)),
         )
 
     @classmethod
