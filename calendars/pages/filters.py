@@ -52,11 +52,11 @@ class Filter:
     def parse(cls, values: Mapping[str, str]) -> Self:
         """Parse query parameters. Raise BadAddress."""
         return cls(
-            frozenset(_ids(values, "off", UUID)),
-            frozenset(_ids(values, "noruns", _number)),
-            *(_is_set(values, name) for name in SWITCHES),
+            off=frozenset(_ids(values, "off", UUID)),
+            noruns=frozenset(_ids(values, "noruns", _number)),
             closed=frozenset(_ids(values, "closed", _number)),
             noclosed=frozenset(_ids(values, "noclosed", _number)),
+            **{name: _is_set(values, name) for name in SWITCHES},
         )
 
     @classmethod
