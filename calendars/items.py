@@ -38,6 +38,9 @@ class RunItem:
     trigger_name: str | None
     url: str
     count: int = 1
+    moved_from: datetime | None = None  # the fire time from which closed days moved it
+    starts_at: datetime | None = None  # with jitter, of a run that waits for it
+    starts_until: datetime | None = None  # the end of the jitter window of a future run
 
 
 @dataclass(frozen=True, slots=True)

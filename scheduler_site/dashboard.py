@@ -17,12 +17,14 @@ from django.conf import settings
 from django.db.models import Count, DateTimeField, F, FloatField, Min, Q, Sum, Value
 from django.utils import timezone
 
-from accounts.models import Subscription
+from accounts.admin_permissions import has_role
+from accounts.models import Role, Subscription
 from accounts.visibility import rows_visible_to
 from jobs import charts, humanize, outages
 from jobs.badges import newest_runs
 from jobs.credentials import certificates_of
 from jobs.models import PLANNED_START, PROCESS_SILENCE, Attempt, Job, Outage, Process, Run, SecondsBetween, Unindexed
+from jobs.pages.coming_runs import run_notes, waiting_in_words
 from jobs.pages.outages import outage_in_words
 from jobs.warnings import SOON
 from scheduler_site.outcome_hours import FAILED, chart_of, chart_title, count_by_hour, runs_url
@@ -31,7 +33,7 @@ from triggers.descriptions import describe_trigger
 from triggers.gates import HoldWindow, forecast
 from triggers.groups import groups_with_due_runs
 from triggers.models import Trigger
-from triggers.upcoming import find_hold, upcoming_fires
+from triggers.upcoming import ExpectedRun, find_hold, read_waiting_runs, upcoming_fires
 
 LATE_AFTER = timedelta(seconds=10)  # a run or trigger that waits for longer than this after its time is overdue
 DAY = timedelta(hours=24)
@@ -262,18 +264,22 @@ def missed_share(runs, since: datetime) -> int:
 
 
 class Start(NamedTuple):
-    """A future start of a job, with the reason why it starts then."""
+    """A future start of a job, with the reason why it starts then.
+
+    `trigger` is the trigger of a coming fire time; None: a run that exists starts.
+    """
 
     at: datetime
     job: Job
     words: str
+    trigger: Trigger | None = None
 
 
 def next_hours(user, now: datetime) -> dict:
     """Return the starts of the next two hours one by one; triggers with more than FREQUENT starts are summed up."""
     end = now + AHEAD
     coming = triggers_of(user).filter(next_fire_at__lt=end, next_fire_at__gte=now - LATE_AFTER)
-    triggers = list(coming.select_related("job").order_by("next_fire_at", "id")[: TRIGGERS_AHEAD + 1])
+    triggers = list(coming.select_related("job__collection").order_by("next_fire_at", "id")[: TRIGGERS_AHEAD + 1])
     holding = jobs_with_held_runs(user)
     windows = forecast({trigger.job_id for trigger in triggers} | holding, now, end, now)
     outlooks = upcoming_fires(triggers[:TRIGGERS_AHEAD], end, FIRES_AHEAD, windows)
@@ -282,7 +288,9 @@ def next_hours(user, now: datetime) -> dict:
     starts = released_starts({job_id: windows[job_id] for job_id in holding & windows.keys()}, known, now, end)
     for outlook in outlooks:
         if len(outlook.fires) <= FREQUENT:
-            starts += [Start(fire, outlook.trigger.job, describe_trigger(outlook.trigger)) for fire in outlook.fires]
+            starts += [coming_start(outlook.trigger, fire, now) for fire in outlook.fires]
+    fires = [*(start.at for start in starts), *(fire for outlook in often for fire in outlook.fires)]
+    starts += waiting_starts(user, now, end)
     minutes = defaultdict(list)
     for start in sorted(starts, key=attrgetter("at")):
         minutes[start.at.replace(second=0, microsecond=0)].append(start)
@@ -291,7 +299,7 @@ def next_hours(user, now: datetime) -> dict:
     is_cut = len(triggers) > TRIGGERS_AHEAD or any(outlook.more for outlook in outlooks)
     frequent = [Counted(outlook.trigger.job_id, len(outlook.fires)) for outlook in often]
     return {
-        "lines": [run_line(of_minute) for _, of_minute in moments[:LINES]],
+        "lines": [run_line(user, of_minute) for _, of_minute in moments[:LINES]],
         "often": [frequent_line(outlook) for outlook in often[:3]],
         "often_more": max(0, len(often) - 3),
         "stacks": [
@@ -300,7 +308,7 @@ def next_hours(user, now: datetime) -> dict:
         "ticks": axis_ticks(now),
         "summary": summary([*(Counted(start.job.pk, 1) for start in starts), *frequent], frequent, is_cut),
         "end": end,
-        "fires": [*(start.at for start in starts), *(fire for outlook in often for fire in outlook.fires)],
+        "fires": fires,  # without the runs that exist: they are counted as runs
         "is_whole": not is_cut,
     }
 
@@ -326,11 +334,31 @@ def released_starts(
     return [Start(at, jobs[job_id], why) for job_id, (at, why) in releases.items() if job_id in jobs]
 
 
-def run_line(starts: Sequence[Start]) -> dict:
-    more = len(starts) - 1
+def waiting_starts(user, now: datetime, end: datetime) -> list[Start]:
+    """Return the starts of runs that exist and wait for their jitter or for a worker, if they are not overdue."""
+    found = [run for runs in read_waiting_runs(runs_of(user), now).values() for run in runs]
+    found = [run for run in found if now - LATE_AFTER <= run.starts_at < end]
+    jobs = Job.objects.in_bulk({run.job_id for run in found}) if found else {}
+    return [
+        Start(max(run.starts_at, now), jobs[run.job_id], waiting_in_words(run.starts_at, now))
+        for run in found
+        if run.job_id in jobs
+    ]
+
+
+def coming_start(trigger: Trigger, fire: datetime, now: datetime) -> Start:
+    notes = run_notes(ExpectedRun(fire, trigger), now)
+    return Start(fire, trigger.job, ", ".join([describe_trigger(trigger), *notes]), trigger)
+
+
+def run_line(user, starts: Sequence[Start]) -> dict:
+    """Return the line of a minute.  It has `trigger` if the viewer may change the first run."""
+    more, trigger = len(starts) - 1, starts[0].trigger
+    may_change = trigger and has_role(user, Role.OPERATOR, trigger.job.collection.subscription_id)
     return {
         "at": starts[0].at,
         "job": starts[0].job,
+        "trigger": trigger if may_change else None,
         "more": f"and {more} more" if more else "",
         "words": "in the same minute" if more else starts[0].words,
     }

@@ -15,6 +15,7 @@ from calendars.api import calendars, events, occurrences
 from calendars.graph import delta, window_views
 from calendars.ics import importing, recurrence
 from calendars.models import REMINDER_MOST, SUBJECT_LENGTH, YEARS
+from calendars.pages import closed_days as closed_days_of_page
 from calendars.pages import occurrence_cache, search
 from jobs import names, quotas, run_now, signing
 from jobs.actions import members, previous, requests, service_bus, storage_queue
@@ -141,6 +142,7 @@ LIMITS = {
     "events that a calendar page shows": (
         f"{occurrence_cache.MAX_EVENTS:,}, with {occurrence_cache.MAX_OCCURRENCES:,} occurrences together"
     ),
+    "calendars of closed days that a calendar page lists": f"{closed_days_of_page.MOST_CALENDARS}",
     "events that a search on the calendar page reads": (
         f"{search.MAX_SEARCHED:,}, with {search.MAX_EXCEPTIONS:,} changed occurrences together"
     ),

@@ -21,6 +21,8 @@ from jobs.finishing import finish_jobs
 from jobs.holds import HeldRun, start_holds
 from jobs.models import Job, Run, RunQuerySet
 from jobs.worker.overlap import MADE_UP, job_lock_key
+from recurrence.moves import moved_from
+from recurrence.schedules import Schedule
 from recurrence.wire.common import has_closed_rest
 from recurrence.zones import NOTHING
 from triggers.gates import Hold, current_holds
@@ -213,6 +215,7 @@ class TriggerPlan:
     problem: str = ""
     is_last: bool = False  # the job has no fire time after these
     hold: Hold | None = None  # the job may not start now
+    schedule: Schedule | None = None
     jitter: timedelta = NOTHING
     waits: bool = False  # only closed days leave no further fire time
 
@@ -247,6 +250,8 @@ class TriggerPlan:
                 fields |= {"starts_at": starts_at}
             if starts_at > now:
                 fields |= {"not_before": starts_at}
+            if self.schedule and (sources := moved_from(self.schedule, fire_at)):
+                fields |= {"moved_from": sources[-1]}
             yield self._row(fire_at, starts_at if starts_at > now else now + REPUBLISH, **fields)
 
     def is_made_up(self, now: datetime) -> bool:
@@ -293,6 +298,7 @@ class RunRow(NamedTuple):
     finished_at: datetime | None = None
     hold_key: str | None = None
     starts_at: datetime | None = None
+    moved_from: datetime | None = None
     not_before: datetime | None = None
 
 
@@ -324,7 +330,7 @@ def _plan(due: DueTrigger, now: datetime) -> TriggerPlan:
         plan = plan_fires(found.schedule, due.due_at, now, due.misfire, due.misfire_threshold, due.fires_left)
         has_budget = due.fires_left is None or len(plan.fires) < due.fires_left
         waits = has_budget and plan.next_fire_at is None and has_closed_rest(found.schedule, now)
-        return TriggerPlan(due, plan, jitter=found.jitter, waits=waits)
+        return TriggerPlan(due, plan, schedule=found.schedule, jitter=found.jitter, waits=waits)
     except Exception as error:
         logger.exception("trigger %s of job %s cannot be followed", due.id, due.job_id)
         return TriggerPlan(

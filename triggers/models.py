@@ -17,6 +17,7 @@ from jobs.models import Job
 from jobs.names import NAME_LENGTH, validate_group, validate_name, validate_trigger_name
 from recurrence import closed_days, wire
 from recurrence.jitter import start_of
+from recurrence.moves import moved_from
 from recurrence.schedules import Schedule
 from recurrence.wire.common import FindClosedDays
 
@@ -183,6 +184,11 @@ class Trigger(models.Model):
         """Return when the run of a fire time starts: with jitter, if the schedule has jitter."""
         parsed = self.parsed_or_none
         return delayed(fire_at, self.pk, parsed.jitter) if parsed else fire_at
+
+    def moved_from(self, fire_at: datetime) -> list[datetime]:
+        """Return the fire times that closed days move to this one, earliest first; empty: it is not moved."""
+        parsed = self.parsed_or_none
+        return moved_from(parsed.schedule, fire_at) if parsed else []
 
     @property
     def schedule_or_none(self) -> Schedule | None:

@@ -28,6 +28,14 @@ class Exceptions:
         return cls(lists.get("skips", []), lists.get("extras", []))
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The texts that were added to the exceptions of a trigger, and those that were removed from them."""
+
+    added: Exceptions
+    removed: Exceptions
+
+
 def coming_exceptions(trigger: Trigger, now: datetime) -> Exceptions:
     """Return the exceptions of a trigger that are not past."""
     found = Exceptions.of(trigger.definition)
@@ -38,47 +46,64 @@ def coming_exceptions(trigger: Trigger, now: datetime) -> Exceptions:
     )
 
 
-def leave_out(trigger: Trigger, fire_at: datetime, now: datetime) -> None:
+def leave_out(trigger: Trigger, fire_at: datetime, now: datetime) -> Change:
     """Leave out a coming fire time.  Raises Invalid when it is none, and what saving the trigger raises."""
-    _change(trigger, now, skip=fire_at)
+    return _change(trigger, now, skip=fire_at)
 
 
-def add(trigger: Trigger, fire_at: datetime, now: datetime) -> None:
+def add(trigger: Trigger, fire_at: datetime, now: datetime) -> Change:
     """Add a fire time after `now`.  Raises Invalid when it is not, and what saving the trigger raises."""
-    _change(trigger, now, extra=fire_at)
+    return _change(trigger, now, extra=fire_at)
 
 
-def move(trigger: Trigger, fire_at: datetime, to: datetime, now: datetime) -> None:
+def move(trigger: Trigger, fire_at: datetime, to: datetime, now: datetime) -> Change:
     """Leave out a coming fire time and add another one.  Raises what `leave_out` and `add` raise."""
-    _change(trigger, now, skip=fire_at, extra=to)
+    return _change(trigger, now, skip=fire_at, extra=to)
 
 
-def undo(trigger: Trigger, text: str, now: datetime) -> None:
-    """Remove a date or an instant from the skips and the extras of a trigger."""
+def undo(trigger: Trigger, change: Change, now: datetime) -> None:
+    """Remove what a change has added to the exceptions of a trigger, and add what it has removed."""
 
-    def without(definition: Mapping[str, Any]) -> dict[str, Any]:
-        found = Exceptions.of(definition)
-        return _with_exceptions(definition, {*found.skips} - {text}, {*found.extras} - {text})
+    def before(found: Exceptions) -> Exceptions:
+        return Exceptions(
+            sorted({*found.skips} - {*change.added.skips} | {*change.removed.skips}),
+            sorted({*found.extras} - {*change.added.extras} | {*change.removed.extras}),
+        )
 
-    change_definition(trigger, without, now)
+    change_definition(trigger, lambda definition: _with_exceptions(definition, before(Exceptions.of(definition))), now)
 
 
-def _change(trigger: Trigger, now: datetime, skip: datetime | None = None, extra: datetime | None = None) -> None:
+def _change(trigger: Trigger, now: datetime, skip: datetime | None = None, extra: datetime | None = None) -> Change:
     if extra is not None and extra <= now:
         raise Invalid("must be in the future", path="to", code="out_of_range")
     left_out = set() if skip is None else {*map(rendered_instant, _nominal_times(trigger, skip, now))}
     removed = set() if skip is None else {rendered_instant(skip)}
     added = set() if extra is None else {rendered_instant(extra)}
+    found = stored = Exceptions([], [])
 
     def changed(definition: Mapping[str, Any]) -> dict[str, Any]:
+        nonlocal found, stored
         found = Exceptions.of(definition)
-        return _with_exceptions(definition, {*found.skips} - added | left_out, {*found.extras} - removed | added)
+        stored = Exceptions(
+            sorted({*found.skips} - added | left_out),
+            sorted({*found.extras} - removed | added),
+        )
+        return _with_exceptions(definition, stored)
 
     change_definition(trigger, changed, now)
+    return Change(_without(stored, found), _without(found, stored))
 
 
-def _with_exceptions(definition: Mapping[str, Any], skips: set[str], extras: set[str]) -> dict[str, Any]:
-    lists = {"skips": sorted(skips), "extras": sorted(extras)}
+def _without(found: Exceptions, others: Exceptions) -> Exceptions:
+    """Return the exceptions that are not in `others`."""
+    return Exceptions(
+        [each for each in found.skips if each not in others.skips],
+        [each for each in found.extras if each not in others.extras],
+    )
+
+
+def _with_exceptions(definition: Mapping[str, Any], exceptions: Exceptions) -> dict[str, Any]:
+    lists = {"skips": exceptions.skips, "extras": exceptions.extras}
     others = {name: value for name, value in definition.items() if name not in lists}
     return others | {name: value for name, value in lists.items() if value}
 

@@ -7,13 +7,14 @@ a job come from `triggers.gates.forecast`.
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from heapq import merge
 from itertools import chain, islice, pairwise, takewhile
+from uuid import UUID
 
 from django.db.models import Max
 
-from jobs.models import Run
+from jobs.models import Run, RunQuerySet, runnable_q
 from recurrence.composites import FirstThen
 from recurrence.counting import count_within
 from recurrence.schedules import LAST_INSTANT, TICK, just_after, just_before
@@ -23,6 +24,8 @@ from triggers.models import Trigger
 
 Windows = Mapping[int, Sequence[HoldWindow]]  # by job
 NO_WINDOWS: Windows = {}
+MAX_WAIT = timedelta(days=2)  # since its fire time: a run that waits for longer is not looked for
+MAX_WAITING = 1_000  # runs that are read
 
 # Single fire times
 
@@ -59,22 +62,45 @@ def find_hold(windows: Iterable[HoldWindow], at: datetime) -> ExpectedHold | Non
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingRun:
+    """A run that exists and has not begun: it waits for its jitter, or to be published to a worker."""
+
+    id: UUID
+    job_id: int
+    trigger_name: str
+    fire_at: datetime
+    starts_at: datetime  # with jitter
+    moved_from: datetime | None  # the fire time from which closed days moved it; None: it was not moved
+
+
+@dataclass(frozen=True, slots=True)
 class ExpectedRun:
     """A future fire time, and what is expected to happen with it.
 
     If several fire times are held until the same moment, the newest runs at that moment.  For the others
-    `is_superseded` is True.  `trigger` None: the run already exists, and is held.
+    `is_superseded` is True.  The run of a fire time can exist already: `run` is the run that waits to start; without
+    `run` and `trigger`, the run is held.
     """
 
     fire_at: datetime
     trigger: Trigger | None
     hold: ExpectedHold | None = None
     is_superseded: bool = False
+    run: WaitingRun | None = None
 
     @property
     def starts_at(self) -> datetime:
         """The fire time with the jitter of its trigger."""
+        if self.run:
+            return self.run.starts_at
         return self.trigger.start_of(self.fire_at) if self.trigger else self.fire_at
+
+    @property
+    def moved_from(self) -> datetime | None:
+        """The fire time from which closed days move it, the last one of several; None: they do not move it."""
+        if self.run:
+            return self.run.moved_from
+        return max(self.trigger.moved_from(self.fire_at), default=None) if self.trigger else None
 
     @property
     def runs_at(self) -> datetime | None:
@@ -86,11 +112,14 @@ class ExpectedRun:
         return max(self.hold.until, self.starts_at)
 
 
-def expected_runs(triggers: Iterable[Trigger], windows: Sequence[HoldWindow]) -> Iterator[ExpectedRun]:
+def expected_runs(
+    triggers: Collection[Trigger], windows: Sequence[HoldWindow], waiting: Iterable[WaitingRun] = ()
+) -> Iterator[ExpectedRun]:
     """Yield the expected runs of one job's triggers, earliest first; the iterator may be endless.
 
-    `windows` are those that hold the job, from now on.
+    `windows` are those that hold the job, from now on.  `waiting` are the job's runs that exist already.
     """
+    yield from (_expected_waiting(run, triggers, windows) for run in waiting)
     fires = merge(*map(_with_trigger, triggers), key=lambda each: each[0])
     for each, following in pairwise(chain(fires, [None])):
         if each is not None:
@@ -131,14 +160,18 @@ def runs_within(
     start: datetime | None = None,
     end: datetime | None = None,
     held_fire: datetime | None = None,
+    waiting: Iterable[WaitingRun] = (),
 ) -> Iterator[ExpectedRun]:
     """Yield the expected runs of the triggers `selected` in [start, end), earliest first; the iterator may be endless.
 
-    `start` None: from the next fire times on.  `triggers` are all triggers of the job: a later fire time of any of them
-    replaces one that is held.  `windows` are those that hold the job from `now` on.  `held_fire` is the newest fire
-    time that is held now.  A run that is held since before `start` comes first, if it runs in the window or its moment
-    is not known.
+    `start` None: from the next fire times on, after the runs in `waiting`.  `triggers` are all triggers of the job: a
+    later fire time of any of them replaces one that is held.  `windows` are those that hold the job from `now` on.
+    `held_fire` is the newest fire time that is held now.  A run that is held since before `start` comes first, if it
+    runs in the window or its moment is not known.
     """
+    if start is None:
+        names = {trigger.name for trigger in selected}
+        yield from (_expected_waiting(run, triggers, windows) for run in waiting if run.trigger_name in names)
     if released := _released_run(selected, triggers, windows, now, start, end, held_fire):
         yield released
     fires = merge(*(_with_trigger(trigger, start) for trigger in selected), key=lambda each: each[0])
@@ -207,6 +240,39 @@ def last_fire_before(trigger: Trigger, end: datetime) -> datetime | None:
     return last
 
 
+# Runs that wait to start
+
+
+def waiting_runs(triggers: Iterable[Trigger], now: datetime) -> dict[int, list[WaitingRun]]:
+    """Return the runs of these triggers' jobs that exist and have not begun, by job, earliest fire time first.
+
+    One query, and none if no trigger has fired within MAX_WAIT.  Runs that wait for an earlier run are left out.
+    """
+    since = now - MAX_WAIT
+    job_ids = {each.job_id for each in triggers if each.previous_fire_at and each.previous_fire_at > since}
+    return read_waiting_runs(Run.objects.filter(job__in=job_ids), now) if job_ids else {}
+
+
+def read_waiting_runs(runs: RunQuerySet, now: datetime) -> dict[int, list[WaitingRun]]:
+    """Return those of the runs that have not begun, as `waiting_runs` does: the first MAX_WAITING runs."""
+    rows = (
+        runs.filter(runnable_q("job__"), state__in=Run.PENDING, fire_at__gt=now - MAX_WAIT)
+        .filter(state=Run.State.WAITING, origin=Run.Origin.SCHEDULE, attempt_count=0, blocked_by=None)
+        .order_by("fire_at", "pk")
+        .values_list("pk", "job_id", "trigger_name", "fire_at", "starts_at", "moved_from")[:MAX_WAITING]
+    )
+    found: dict[int, list[WaitingRun]] = defaultdict(list)
+    for pk, job_id, trigger_name, fire_at, starts_at, moved_from in rows:
+        found[job_id].append(WaitingRun(pk, job_id, trigger_name or "", fire_at, starts_at or fire_at, moved_from))
+    return found
+
+
+def _expected_waiting(run: WaitingRun, triggers: Collection[Trigger], windows: Sequence[HoldWindow]) -> ExpectedRun:
+    trigger = next((each for each in triggers if each.name == run.trigger_name), None)
+    hold = find_hold(windows, run.starts_at)
+    return ExpectedRun(run.fire_at, trigger, hold, _is_superseded(run.fire_at, trigger, hold, triggers), run)
+
+
 # The next run of jobs
 
 
@@ -219,19 +285,35 @@ def next_runs(
     """Return the next run of each job that has one, as far as is known; `triggers` are all triggers of the jobs.
 
     For a fire time that will be held, and for a run that is held now, this is the run after the hold; its `runs_at` is
-    None when the end of the hold is not known.  The cost is the queries of the gates, and one more query when one of
-    the jobs is going to be held.  `windows` are the gates' forecast from `now` on, for callers that already have it.
+    None when the end of the hold is not known.  A run that exists and waits for its jitter counts as well.  The cost is
+    the queries of the gates, one more query when one of the jobs is going to be held, and that of `waiting_runs`.
+    `windows` are the gates' forecast from `now` on, for callers that already have it.
     """
     by_job: dict[int, list[Trigger]] = defaultdict(list)
     for trigger in triggers:
         by_job[trigger.job_id].append(trigger)
     if windows is None:
         windows = gates.forecast(job_ids, now, LAST_INSTANT, now)
-    waiting = _newest_held_runs(windows) if windows else {}
+    held = _newest_held_runs(windows) if windows else {}
+    waiting = waiting_runs((trigger for each in by_job.values() for trigger in each), now)
     expected = {
-        job_id: next_run(by_job[job_id], windows.get(job_id, ()), now, waiting.get(job_id)) for job_id in job_ids
+        job_id: _first_run(
+            next_run(by_job[job_id], windows.get(job_id, ()), now, held.get(job_id)),
+            (
+                _expected_waiting(run, by_job[job_id], windows.get(job_id, ()))
+                for run in waiting.get(job_id, ())
+                if run.starts_at > now
+            ),
+        )
+        for job_id in job_ids
     }
     return {job_id: run for job_id, run in expected.items() if run}
+
+
+def _first_run(expected: ExpectedRun | None, waiting: Iterable[ExpectedRun]) -> ExpectedRun | None:
+    """Return the run that starts first; one at a moment that is not known comes after the others."""
+    runs = [*([expected] if expected else []), *(each for each in waiting if each.runs_at)]
+    return min(runs, key=lambda each: each.runs_at or LAST_INSTANT, default=None)
 
 
 def next_run(

@@ -14,6 +14,7 @@ from calendars.expansion import Occurrence
 from calendars.items import Band, NoticeItem, RunItem
 from calendars.pages import item_rows
 from calendars.pages.clock_changes import note_of
+from calendars.pages.closed_days import DayNote, closed_text
 from calendars.pages.item_rows import Sheet
 from calendars.pages.page_data import Contents
 from calendars.pages.view_context import ViewContext, weekday_and_day
@@ -44,16 +45,22 @@ def agenda(context: ViewContext, contents: Contents, days: Iterable[date]) -> di
     collections: dict = {layer.id: layer.name for layer in contents.collections}
     sections: list[dict] = []
     count = 0
-    for day in sorted(by_day):
-        found = sorted(by_day[day], key=lambda entry: (entry.kind, entry.when))
+    for day in sorted(by_day.keys() | named_closed_days(contents, days)):
+        found = sorted(by_day.get(day, []), key=lambda entry: (entry.kind, entry.when))
         if count and count + len(found) > MOST:
             label = gettext("Continue at %s") % context.format_long_date(day)
             return {"sections": sections, "rest": {"url": context.view_link(View.AGENDA, day), "label": label}}
         shown = found[:MOST]
         count += len(shown)
-        sections.append(section(context, day, shown, len(found) - len(shown), collections))
+        closed = contents.closed_days.get(day)
+        sections.append(section(context, day, shown, len(found) - len(shown), collections, closed))
     nothing = gettext("Nothing on %s") if len(days) == 1 else gettext("Nothing from %s")
     return {"sections": sections, "nothing": nothing % days_words(days[0], days[-1])}
+
+
+def named_closed_days(contents: Contents, days: list[date]) -> set[date]:
+    """Return the closed days with a name, which are listed without items too."""
+    return {day for day in days if (closed := contents.closed_days.get(day)) and closed.label}
 
 
 def entries_by_day(context: ViewContext, contents: Contents, days: list[date]) -> dict[date, list[Entry]]:
@@ -79,7 +86,14 @@ def entries_by_day(context: ViewContext, contents: Contents, days: list[date]) -
     return by_day
 
 
-def section(context: ViewContext, day: date, found: list[Entry], left_out: int, collections: dict[int, str]) -> dict:
+def section(
+    context: ViewContext,
+    day: date,
+    found: list[Entry],
+    left_out: int,
+    collections: dict[int, str],
+    closed: DayNote | None,
+) -> dict:
     """Return the section of a day. Today's section has a row for the present time."""
     rows = []
     is_now_shown = day != context.today
@@ -94,8 +108,8 @@ def section(context: ViewContext, day: date, found: list[Entry], left_out: int, 
     return {
         "label": date_format(day, "LONG_DAY_FORMAT" if day.year == context.today.year else "LONG_DATE_FORMAT"),
         "url": context.view_link(View.DAY, day),
-        "note": note_of(context, day),
-        "attributes": mark_safe(" data-today" if day == context.today else ""),
+        "note": ", ".join(filter(None, (note_of(context, day), closed_text(closed)))),
+        "attributes": mark_safe((" data-today" if day == context.today else "") + (" data-closed" if closed else "")),
         "rows": rows,
         "more": more,
     }
@@ -169,7 +183,11 @@ def run_row(context: ViewContext, run: RunItem, collection: str) -> dict:
         "state": run.state,
         "where": ", ".join(
             part
-            for part in (run.reason or duration_or_countdown(context, run), context.fold_suffix(run.fire_at))
+            for part in (
+                run.reason or duration_or_countdown(context, run),
+                *item_rows.run_notes(context, run),
+                context.fold_suffix(run.fire_at),
+            )
             if part
         ),
         "attributes": "",

@@ -33,7 +33,11 @@ class BadAddress(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """The items that a view leaves out: calendars and job collections by id, and kinds of items."""
+    """The items that a view leaves out: calendars and job collections by id, and kinds of items.
+
+    `closed` are the calendars of closed days that a view shows although no shown job uses them, `noclosed` those in use
+    that it leaves out.
+    """
 
     off: frozenset[UUID] = frozenset()
     noruns: frozenset[int] = frozenset()
@@ -41,14 +45,18 @@ class Filter:
     nomaintenance: bool = False
     cancelled: bool = False
     failures: bool = False
+    closed: frozenset[int] = frozenset()
+    noclosed: frozenset[int] = frozenset()
 
     @classmethod
     def parse(cls, values: Mapping[str, str]) -> Self:
         """Parse query parameters. Raise BadAddress."""
         return cls(
-            frozenset(_ids(values, "off", UUID)),
-            frozenset(_ids(values, "noruns", _number)),
-            *(_is_set(values, name) for name in SWITCHES),
+            off=frozenset(_ids(values, "off", UUID)),
+            noruns=frozenset(_ids(values, "noruns", _number)),
+            closed=frozenset(_ids(values, "closed", _number)),
+            noclosed=frozenset(_ids(values, "noclosed", _number)),
+            **{name: _is_set(values, name) for name in SWITCHES},
         )
 
     @classmethod
@@ -56,11 +64,17 @@ class Filter:
         """Return the filter after the form of the switches was sent.
 
         `had` and `hadruns` list the ids that the form has switches for, `calendar` and `collection` those that are on.
+        `hadclosed` lists the calendars of closed days in use, `hadopen` the others, and `closedday` those that are on.
         Ids without a switch stay as they are in `before`. Raise BadAddress.
         """
-        listed = cls.parse({"off": form.get("had", ""), "noruns": form.get("hadruns", "")})
+        listed = cls.parse(
+            {"off": form.get("had", ""), "noruns": form.get("hadruns", "")}
+            | {"closed": form.get("hadopen", ""), "noclosed": form.get("hadclosed", "")}
+        )
+        closed = ",".join(form.getlist("closedday"))
         on = cls.parse(
             {"off": ",".join(form.getlist("calendar")), "noruns": ",".join(form.getlist("collection"))}
+            | {"closed": closed}
             | {name: form.get(name, "") for name in ("cancelled", "failures")}
         )
         return cls(
@@ -70,12 +84,15 @@ class Filter:
             not form.get("maintenance"),
             on.cancelled,
             on.failures,
+            (before.closed - listed.closed - listed.noclosed) | (listed.closed & on.closed),
+            (before.noclosed - listed.closed - listed.noclosed) | (listed.noclosed - on.closed),
         )
 
     @property
     def parameters(self) -> dict[str, str]:
         """The parameters that differ from their defaults, in the format of `parse`."""
-        ids = {"off": sorted(each.hex for each in self.off), "noruns": [str(each) for each in sorted(self.noruns)]}
+        ids = {"off": sorted(each.hex for each in self.off)}
+        ids |= {name: [*map(str, sorted(getattr(self, name)))] for name in ("noruns", "closed", "noclosed")}
         values = {name: ",".join(each) for name, each in ids.items() if each}
         return values | {name: "1" for name in SWITCHES if getattr(self, name)}
 

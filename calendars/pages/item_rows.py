@@ -64,7 +64,7 @@ def event_row(context: ViewContext, each: Occurrence, *, part: str = "", time: s
 
 
 def run_row(context: ViewContext, run: RunItem, *, part: str = "", time: str = "") -> Row:
-    word = lowercase_label(run.label)
+    word, notes = lowercase_label(run.label), run_notes(context, run)
     return {
         "type": "run",
         "url": context.run_link(run.url),
@@ -73,12 +73,28 @@ def run_row(context: ViewContext, run: RunItem, *, part: str = "", time: str = "
         "at": context.to_local(run.fire_at).isoformat(timespec="minutes"),
         "time": time,
         "name": run_label(run),
-        "hidden_text": ", ".join(each for each in (word, run.reason, context.fold_suffix(run.fire_at)) if each),
+        "hidden_text": ", ".join(each for each in (word, run.reason, *notes, context.fold_suffix(run.fire_at)) if each),
         "title": ", ".join(
-            each for each in (f"{context.format_time_at(run.fire_at)} {run_label(run)}", word, run.reason) if each
+            each
+            for each in (f"{context.format_time_at(run.fire_at)} {run_label(run)}", word, run.reason, *notes)
+            if each
         ),
         "place": NOWHERE,
     }
+
+
+def run_notes(context: ViewContext, run: RunItem) -> list[str]:
+    """Return from where closed days moved the run, and when it starts if it has jitter."""
+    day = context.to_local(run.fire_at).date()
+    notes = []
+    if run.moved_from:
+        notes.append(gettext("moved from %s") % context.format_near(run.moved_from, day))
+    if run.starts_at:
+        notes.append(gettext("starts at %s") % context.format_near(run.starts_at, day))
+    elif run.starts_until:
+        window = {"from": context.format_time_at(run.fire_at), "to": context.format_near(run.starts_until, day)}
+        notes.append(gettext("starts between %(from)s and %(to)s") % window)
+    return notes
 
 
 def notice_row(context: ViewContext, notice: NoticeItem, *, part: str = "", time: str = "", where: str = "") -> Row:

@@ -12,6 +12,7 @@ from django.db.models import Q, QuerySet
 from calendars.pages.frequent_runs import Day, RunCounts, Span
 from jobs.models import Job
 from recurrence.schedules import Schedule
+from recurrence.wire.parsed import Parsed
 from triggers.models import parsed_or_none
 
 
@@ -81,11 +82,15 @@ class UpcomingTrigger(NamedTuple):
     last_duration: timedelta | None
 
     @property
-    def schedule(self) -> Schedule | None:
-        """The schedule; None without a trigger, or if its definition is not valid any more."""
+    def parsed(self) -> Parsed | None:
+        """The compiled definition; None without a trigger, or if the definition is not valid any more."""
         if self.format is None or self.definition is None or self.anchored_at is None:
             return None
-        parsed = parsed_or_none(self.format, self.definition, self.anchored_at, self.closed_days_id)
+        return parsed_or_none(self.format, self.definition, self.anchored_at, self.closed_days_id)
+
+    @property
+    def schedule(self) -> Schedule | None:
+        parsed = self.parsed
         return parsed.schedule if parsed else None
 
 

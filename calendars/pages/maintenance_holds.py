@@ -109,6 +109,8 @@ def rescheduled(until: datetime, run: RunItem) -> RunItem:
         label=gettext("Planned"),
         reason=gettext("once, after maintenance"),
         run_id=None,
+        starts_at=None,
+        starts_until=None,
     )
 
 

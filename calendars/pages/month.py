@@ -13,6 +13,7 @@ from django.utils.translation import gettext, ngettext
 from calendars.items import Band, RunItem
 from calendars.pages import item_rows
 from calendars.pages.clock_changes import notes_of
+from calendars.pages.closed_days import DayNote, closed_text
 from calendars.pages.item_rows import CONTINUED, CONTINUES, EVENT, SUMMED, TROUBLE, Row, Sheet, rank_of, rank_of_notice
 from calendars.pages.lane_layout import Bar, rows_of
 from calendars.pages.page_data import Contents
@@ -48,7 +49,7 @@ def month(context: ViewContext, contents: Contents) -> dict:
                 "number": number,
                 "label": gettext("Week %d") % number,
                 "url": context.view_link(View.WEEK, days[at]),
-                "days": week(context, at, bars, lines, notes),
+                "days": week(context, at, bars, lines, notes, contents.closed_days),
             }
         )
     return {"weeks": weeks, "heads": heads(context), "items_word": gettext("items: %s") % "{}"}
@@ -125,7 +126,12 @@ def heads(context: ViewContext) -> list[dict]:
 
 
 def week(
-    context: ViewContext, at: int, bars: list[Bar], lines: dict[date, list[Line]], notes: dict[date, str]
+    context: ViewContext,
+    at: int,
+    bars: list[Bar],
+    lines: dict[date, list[Line]],
+    notes: dict[date, str],
+    closed: dict[date, DayNote],
 ) -> list[dict]:
     """Return the cells of the seven days from the index `at` on."""
     days = context.window.days[at : at + WEEK]
@@ -145,7 +151,7 @@ def week(
                 cells[index] += [item_rows.spacer_row() for _ in range(number - len(cells[index]))]
                 cells[index].append(bar_row(context, bar.item, at + index, is_named=index == bar.first))
     return [
-        day_cell(context, day, rows, lines.get(day, []), rest, notes.get(day, ""))
+        day_cell(context, day, rows, lines.get(day, []), rest, notes.get(day, ""), closed.get(day))
         for day, rows, rest in zip(days, cells, hidden, strict=True)
     ]
 
@@ -160,7 +166,15 @@ def bar_row(context: ViewContext, bar: Bar, index: int, *, is_named: bool) -> Ro
     return row if is_named else row | {"is_unnamed": True, "icon": ""}
 
 
-def day_cell(context: ViewContext, day: date, bars: list[Row], lines: list[Line], hidden: int, note: str) -> dict:
+def day_cell(
+    context: ViewContext,
+    day: date,
+    bars: list[Row],
+    lines: list[Line],
+    hidden: int,
+    note: str,
+    closed: DayNote | None,
+) -> dict:
     """Return the cell of a day.
 
     If its lines do not fit, those with the lowest ranks are shown and the others are counted.
@@ -184,11 +198,14 @@ def day_cell(context: ViewContext, day: date, bars: list[Row], lines: list[Line]
         attributes.append(" data-today")
     if day == context.window.chosen_day:
         attributes.append(" data-chosen")
+    if closed:
+        attributes.append(" data-closed")
+    notes = [note or (date_format(day, "F") if day.day == 1 else ""), closed.label if closed else ""]
     return {
         "number": day.day,
-        "label": label,
+        "label": ", ".join(filter(None, (label, closed_text(closed)))),
         "url": url,
-        "note": note or (date_format(day, "F") if day.day == 1 else ""),
+        "note": ", ".join(filter(None, notes)),
         "attributes": mark_safe("".join(attributes)),
         "is_today": day == context.today,
         "items": rows,

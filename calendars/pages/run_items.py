@@ -23,6 +23,8 @@ from calendars.pages.job_windows import JobWindow, UpcomingTrigger, WindowQuery
 from jobs import humanize
 from jobs.badges import SUCCEEDED_LATE, Badge, outcome_of
 from jobs.models import Run
+from recurrence.jitter import latest_start
+from recurrence.moves import moved_from
 from recurrence.schedules import LAST_INSTANT, between
 
 HALF_HOUR = timedelta(minutes=30)
@@ -103,7 +105,7 @@ def rows_of(query: WindowQuery, jobs: Sequence[JobWindow]) -> Iterable[Any]:
     rows = Run.objects.without_error_actions().filter(reduce(or_, parts), state__in=query.states)
     return rows.annotate(name=F("job__name"), collection_id=F("job__collection_id")).only(
         *("job_id", "trigger_name", "fire_at", "starts_at", "state", "reason", "missed_count", "missed_until"),
-        *("attempt_count", "started_at", "finished_at"),
+        *("attempt_count", "started_at", "finished_at", "moved_from"),
     )
 
 
@@ -140,6 +142,8 @@ def run_item(run: Any, now: datetime, addresses: Addresses) -> RunItem:
         run_id=run.pk,
         trigger_name=run.trigger_name,
         url=addresses.run % run.pk,
+        moved_from=run.moved_from,
+        starts_at=run.starts_at if run.state == Run.State.WAITING and run.starts_at and run.starts_at > now else None,
     )
 
 
@@ -155,6 +159,8 @@ def planned_item(trigger: UpcomingTrigger, fire: datetime, now: datetime, addres
     """Return the item of a future fire time, or of one that is due but has no run yet."""
     state, label = ("planned", gettext("Planned")) if fire > now else ("waiting", gettext("Due"))
     instant = fire.isoformat().replace("+00:00", "Z")
+    parsed = trigger.parsed
+    sources = moved_from(parsed.schedule, fire) if parsed else []
     return RunItem(
         key=f"planned-{trigger.trigger_id}-{instant}",
         job_id=trigger.job_id,
@@ -169,6 +175,8 @@ def planned_item(trigger: UpcomingTrigger, fire: datetime, now: datetime, addres
         run_id=None,
         trigger_name=trigger.trigger_name,
         url=addresses.planned % (trigger.trigger_id, instant),
+        moved_from=sources[-1] if sources else None,
+        starts_until=latest_start(fire, parsed.jitter) if parsed and parsed.jitter else None,
     )
 
 

@@ -25,6 +25,7 @@ from jobs.pages.runs import error_runs_of, headline
 from jobs.pages.waits import blocking_run, holds_of
 from maintenance import holds as maintenance_holds
 from maintenance.models import JobMaintenancePolicy, Notice
+from recurrence.jitter import latest_start
 from recurrence.schedules import LAST_INSTANT
 from triggers.descriptions import describe_trigger
 from triggers.gates import notice_of
@@ -50,6 +51,8 @@ def run_popover(run: Run, viewer, formatter: TimeFormatter, target: ReturnTarget
         "replacement": replacement_text(hold, formatter) if hold else "",
         "repeats": capfirst(describe_trigger(trigger)) if trigger else origin_text(run),
         "duration": humanize.format_elapsed(length) if length is not None else "",
+        "moved_from": moved_text(run.moved_from, formatter),
+        "starts": waiting_text(run, formatter),
         "delay": delay_text(run),
         "outage": outage_of_run(run, formatter),
         "holds": hold_rows(run, formatter, target),
@@ -74,7 +77,33 @@ def planned_popover(
         "replacement": replacement_text(hold, formatter) if hold else "",
         "distance": humanize.format_relative(at, formatter.now),
         "repeats": capfirst(describe_trigger(trigger)),
+        "moved_from": moved_text(max(trigger.moved_from(at), default=None), formatter),
+        "starts": window_text(trigger, at, formatter),
+        "fire_at": at.isoformat() if at > formatter.now else "",
     }
+
+
+def moved_text(source: datetime | None, formatter: TimeFormatter) -> str:
+    """Return from where closed days moved a run, as in Sat 3 January, 09:00; empty: they did not move it."""
+    return formatter.format_moment(source) if source else ""
+
+
+def waiting_text(run: Run, formatter: TimeFormatter) -> str:
+    """Return when a run that waits for its jitter starts; empty for other runs."""
+    if run.state != Run.State.WAITING or run.starts_at is None or run.starts_at <= formatter.now:
+        return ""
+    return gettext("at %s") % formatter.format_clock(run.starts_at.astimezone(formatter.zone))
+
+
+def window_text(trigger: Trigger, at: datetime, formatter: TimeFormatter) -> str:
+    """Return between which times a future run starts, and when; empty without jitter."""
+    parsed = trigger.parsed_or_none
+    if parsed is None or not parsed.jitter:
+        return ""
+    start, end = trigger.start_of(at), latest_start(at, parsed.jitter)
+    names = {"from": at, "to": end, "start": start}
+    values = {name: formatter.format_clock(each.astimezone(formatter.zone)) for name, each in names.items()}
+    return gettext("between %(from)s and %(to)s, at %(start)s") % values
 
 
 def hold_of(job: Job, at: datetime, formatter: TimeFormatter) -> tuple[ExpectedHold | None, str]:
@@ -114,7 +143,17 @@ def shared_context(
         "outcome_counts": format_counts(outcomes),
         "job_url": reverse("admin:jobs_job_page", args=[job.pk]) if job else "",
         "order_url": reverse("admin:jobs_job_run", args=[job.pk]) if job and may_order(job, viewer) else "",
+        "fire_times_url": fire_times_url(job, trigger, viewer),
     }
+
+
+def fire_times_url(job: Job | None, trigger: Trigger | None, viewer) -> str:
+    """Return the page that changes single runs of the trigger; empty if the viewer may not open it."""
+    if job is None or trigger is None or job.is_final:
+        return ""
+    if not (viewer.can_open_administration and has_role(viewer, Role.OPERATOR, job.collection.subscription_id)):
+        return ""
+    return reverse("admin:triggers_trigger_fire_times", args=[trigger.pk])
 
 
 def format_counts(outcomes: Sequence[Badge]) -> str:

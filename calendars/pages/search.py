@@ -45,7 +45,7 @@ def search(user, context: ViewContext) -> SearchResults:
     Private details of other people's events are not searched.
     """
     wanted = context.query.text.casefold()
-    calendars, collections = layers_of(user, context.query.filter)
+    calendars, collections, closed = layers_of(user, context.query.filter)
     start, end = (midnight(context.today + days * ONE_DAY, context.zone) for days in (-EVENTS_BACK, EVENTS_AHEAD))
     shown = [layer.cache_key.calendar for layer in calendars if layer.is_shown and layer.cache_key]
     events, is_partial = matching_events(user, shown, wanted, start, end)
@@ -67,7 +67,7 @@ def search(user, context: ViewContext) -> SearchResults:
         [] if context.query.filter.nomaintenance else [each for each in announced if notice_matches(each, wanted)]
     )
     notices = notice_items(matching_notices, start, end, context.zone, context.now)
-    contents = Contents(found, runs, bands, calendars, collections, folded, notices=notices)
+    contents = Contents(*(found, runs, bands, calendars, collections, folded), notices=notices, closed_calendars=closed)
     jobs = {run.job_id for run in runs} | {band.job_id for band in bands}
     days = run_of_days(context.today - EVENTS_BACK * ONE_DAY, EVENTS_BACK + EVENTS_AHEAD)
     return SearchResults(contents, len({each.event.pk for each in found}), len(jobs), days, is_partial)

@@ -53,6 +53,8 @@ def layers(context: ViewContext, contents: Contents) -> dict:
     listed = {"layers": "1"} | {
         "had": ",".join(layer.id_text for layer in contents.calendars),
         "hadruns": ",".join(layer.id_text for layer in contents.collections),
+        "hadclosed": ",".join(str(each.id) for each in contents.closed_calendars if each.is_used),
+        "hadopen": ",".join(str(each.id) for each in contents.closed_calendars if not each.is_used),
     }
     marks = {
         "success": gettext("succeeded"),
@@ -71,6 +73,9 @@ def layers(context: ViewContext, contents: Contents) -> dict:
         "zones": zones(context),
         "calendars": [switch(layer) for layer in contents.calendars],
         "collections": [switch(layer) for layer in contents.collections],
+        "closed": [
+            {"key": each.id, "name": each.name, "is_shown": each.is_shown} for each in contents.closed_calendars
+        ],
         "maintenance": format_count(len(contents.notices)) if context.query.text == "" else "",
         "in_view": gettext("in view"),
         "marks": list(marks.items()),

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import date, datetime, timedelta
 
 from django.utils.dates import WEEKDAYS, WEEKDAYS_ABBR
 from django.utils.html import escape
@@ -10,13 +10,14 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext
 
 from accounts.models import HourCycle
-from accounts.time_format import hour_words, time_pattern
+from accounts.time_format import time_pattern
 from calendars.expansion import Occurrence
 from calendars.items import Band, NoticeItem, RunItem
 from calendars.pages import item_rows
 from calendars.pages.axis import Axis, Column, axis_of
 from calendars.pages.clock_changes import change_words
-from calendars.pages.formatting import place_of
+from calendars.pages.closed_days import DayNote, closed_text
+from calendars.pages.hour_scales import scales
 from calendars.pages.item_rows import (
     CONTINUED,
     CONTINUES,
@@ -30,8 +31,8 @@ from calendars.pages.item_rows import (
 )
 from calendars.pages.lane_layout import Bar, Block, PlacedBlock, assign_lanes, rows_of
 from calendars.pages.page_data import Contents
-from calendars.pages.view_context import ViewContext, brief_offset, offset_words, whole_hours_words
-from calendars.pages.window import ONE_DAY, WEEK, View
+from calendars.pages.view_context import ViewContext, brief_offset, whole_hours_words
+from calendars.pages.window import WEEK, View
 
 # blocks side by side, without the lane that counts the others; static/css has rules for as many
 LANES, LANES_IN_SEVEN_DAYS = 4, 3
@@ -42,7 +43,6 @@ BRIEF = 60  # minutes: a shorter block has one line
 INSTANT = 20  # minutes: a shorter run has a stem of fixed size
 DAY_WIDTH = 4  # times the width of a day in a week
 FULL_SHARE = 0.98  # of a day; a band that fills more has no lines beside the hours
-LABEL = 22  # minutes of the scale that the label of the present time covers
 QUIET_HOURS = (7, 19)  # hours that a printed page shows at least
 FEW_ROWS, SOME_ROWS = 4, 8  # rows above the hours that stay visible in a low and in a high browser window
 HOUR = 60  # minutes
@@ -57,7 +57,7 @@ def week(context: ViewContext, contents: Contents) -> dict:
     all_day = all_day_rows(context, [*contents.occurrences, *contents.notices])
     return {
         "attributes": table_attributes(context, axis, contents, len(all_day) + len(bands)),
-        "heads": [head_of(context, column, is_single) for column in axis.columns],
+        "heads": [head_of(context, column, is_single, contents.closed_days.get(column.day)) for column in axis.columns],
         "whole_days": all_day,
         "bands": [band_line(context, lines) for lines in bands[:BANDS]],
         "more_bands": more_bands(context, bands),
@@ -103,7 +103,7 @@ def busy_hours(axis: Axis, contents: Contents) -> tuple[int, int]:
     return first // HOUR, min(-(-last // HOUR), -(-axis.length // HOUR))
 
 
-def head_of(context: ViewContext, column: Column, is_single: bool) -> dict:
+def head_of(context: ViewContext, column: Column, is_single: bool, closed: DayNote | None) -> dict:
     day = column.day
     names = WEEKDAYS if is_single else WEEKDAYS_ABBR
     note = gettext("today") if day == context.today else ""
@@ -113,12 +113,14 @@ def head_of(context: ViewContext, column: Column, is_single: bool) -> dict:
         changed = "; ".join(change_words(context, change) for change in column.changes)
         hours = whole_hours_words(column.length)
         note = f"{hours}: {changed}" if is_single else hours
+    reason = (closed_text(closed) if is_single else closed.label) if closed else ""
     return {
         "url": context.view_link(View.DAY, day),
-        "label": context.format_long_date(day),
+        "label": ", ".join(filter(None, (context.format_long_date(day), closed_text(closed)))),
         "weekday": names[day.weekday()],
         "number": day.day,
-        "note": note,
+        "note": ", ".join(filter(None, (note, reason))),
+        "is_closed": closed is not None,
         "is_today": day == context.today,
     }
 
@@ -229,14 +231,15 @@ def hours_of(context: ViewContext, axis: Axis, column: Column, contents: Content
     items = [
         *background_rows(context, axis, column),
         *(row for notice in contents.notices for row in maintenance_rows(axis, column, notice)),
+        *jitter_rows(column, contents.runs),
         *guide_lines(column, bands),
         *(lane_row(context, column, each) for each in assign_lanes(blocks, most)),
         *now_line(context, axis, column),
     ]
-    return {"attributes": attributes_of(context, column), "items": items}
+    return {"attributes": attributes_of(context, column, column.day in contents.closed_days), "items": items}
 
 
-def attributes_of(context: ViewContext, column: Column) -> SafeString:
+def attributes_of(context: ViewContext, column: Column, is_closed: bool) -> SafeString:
     """Return what the keyboard navigation needs: the day, and the place of its minutes on the axis."""
     wall_times = [context.to_local(piece.start) for piece in column.pieces]
     pieces = " ".join(
@@ -244,7 +247,7 @@ def attributes_of(context: ViewContext, column: Column) -> SafeString:
         for piece, wall_time in zip(column.pieces, wall_times, strict=True)
     )
     attributes = f' data-date="{column.day.isoformat()}" data-pieces="{pieces}"'
-    return mark_safe(attributes + day_attributes(context, column.day))
+    return mark_safe(attributes + day_attributes(context, column.day) + (" data-closed" if is_closed else ""))
 
 
 def day_attributes(context: ViewContext, day: date) -> str:
@@ -310,6 +313,26 @@ def maintenance_rows(axis: Axis, column: Column, notice: NoticeItem) -> Iterator
     if part:
         attributes.append(f' data-part="{part.strip()}"')
     yield row | {"place": mark_safe("".join(attributes))}
+
+
+def jitter_rows(column: Column, runs: list[RunItem]) -> Iterator[Row]:
+    """Yield light bands from the fire times of future runs to the ends of their jitter windows.
+
+    Bands that overlap are one.
+    """
+    spans = sorted((run.fire_at, run.starts_until) for run in runs if run.starts_until)
+    first = last = 0
+    for start, end in spans:
+        if not overlaps(column, start, end):
+            continue
+        low, high, _ = span_on(column, start, end)
+        if low > last:
+            if first < last:
+                yield hatch("placed background jitter", first, last)
+            first = low
+        last = max(last, high)
+    if first < last:
+        yield hatch("placed background jitter", first, last)
 
 
 def lane_row(context: ViewContext, column: Column, each: PlacedBlock) -> Row:
@@ -437,64 +460,3 @@ def now_line(context: ViewContext, axis: Axis, column: Column) -> Iterator[Row]:
         yield row | {"hidden": gettext("Now, %s") % context.format_time_at(context.now), "place": place}
     else:
         yield hatch("placed now-line other-day", minute, minute)
-
-
-# Scales
-
-
-def scales(context: ViewContext, axis: Axis) -> dict:
-    """Return the scale of the zone, and the scale of the second zone.
-
-    If their offsets change relative to each other within the window, the second scale is repeated after the last day.
-    """
-    today = next((column for column in axis.columns if column.day == context.today), None)
-    now = None if today is None else today.start_minute(context.now)
-    hours = [
-        {
-            "place": on_scale(minute, "repeated" if is_repeat else ""),
-            "text": hour_text(context, wall),
-            "is_hidden": now is not None and abs(minute - now) < LABEL,
-        }
-        for minute, wall, is_repeat in sorted(axis.hours())
-        if 0 < minute < axis.length
-    ]
-    start, end = context.window.start, context.window.end - ONE_MINUTE
-    found = {"own": {"place": place_of(context.zone), "title": title_of(context.zone, start), "hours": hours}}
-    if context.second_zone is not None:
-        found["second"] = other_scale(context, axis, axis.columns[0], start)
-        is_drifting = distance(context, context.second_zone, start) != distance(context, context.second_zone, end)
-        if is_drifting and len(axis.columns) > 1:
-            found["behind"] = other_scale(context, axis, axis.columns[-1], end)
-    if now is not None:
-        found["now"] = {"label": on_scale(now, "now-label"), "text": context.format_time_at(context.now)}
-    return found
-
-
-def other_scale(context: ViewContext, axis: Axis, column: Column, instant: datetime) -> dict:
-    zone = context.second_zone or UTC
-    hours = [
-        {"place": on_scale(minute), "text": hour_text(context, wall_time.hour * HOUR)}
-        for minute, wall_time in axis.hours_in_zone(zone, column)
-        if 0 < minute < axis.length
-    ]
-    return {"place": place_of(zone), "title": title_of(zone, instant), "hours": hours}
-
-
-def distance(context: ViewContext, zone: tzinfo, instant: datetime) -> timedelta:
-    """Return by how much clocks in `zone` are ahead of the page's clocks, modulo one day."""
-    return (instant.astimezone(zone).replace(tzinfo=None) - context.to_local(instant).replace(tzinfo=None)) % ONE_DAY
-
-
-def title_of(zone: tzinfo, instant: datetime) -> str:
-    return "UTC" if zone == UTC else f"{zone}, {offset_words(instant.astimezone(zone))}"
-
-
-def on_scale(minute: int, name: str = "") -> SafeString:
-    return position(name, {"h": minute // HOUR, "m": minute % HOUR})
-
-
-def hour_text(context: ViewContext, minute: int) -> str:
-    """Return the hour as in 06 or 6 am; as in 01:30 if an hour begins within an hour of the axis."""
-    if minute % HOUR:
-        return context.format_minute(minute)
-    return hour_words(minute // HOUR, context.hour_cycle)

@@ -174,13 +174,17 @@ class NewSigningSecretSerializer(Answer):
 
 
 JOB_COLUMNS = JobSerializer.columns()
-TRIGGER_FIELDS = ("name", "format", "definition", "anchored_at", "closed_days", "misfire", "next_fire_at", "fires_left")
+TRIGGER_FIELDS = (
+    *("name", "format", "definition", "anchored_at", "closed_days", "misfire"),
+    *("next_fire_at", "previous_fire_at", "fires_left"),
+)
 
 
 def rendered_jobs(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the documents of jobs.
 
-    The number of queries does not depend on the number of rows: three, and two more while any job may be held.
+    The number of queries does not depend on the number of rows: three, one more if a trigger has fired lately, and two
+    more while any job may be held.
     """
     rows, now = list(rows), timezone.now()
     ids = [row["id"] for row in rows]

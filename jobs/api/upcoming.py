@@ -19,7 +19,7 @@ from jobs.models import Run
 from recurrence.schedules import LAST_INSTANT
 from triggers import gates
 from triggers.models import Trigger
-from triggers.upcoming import ExpectedRun, runs_within
+from triggers.upcoming import ExpectedRun, runs_within, waiting_runs
 
 COUNT = 10
 COUNT_MOST = 1_000
@@ -34,7 +34,7 @@ PARAMETERS = [
         "from",
         {**INSTANT, "example": "2026-01-05T00:00:00Z"},
         description="Only what fires at or after this instant, or is held from before and runs then.  By default, and"
-        " where it is not ahead, from the next fire time on.",
+        " where it is not ahead, from the next fire time on, after the runs that wait to start.",
     ),
     OpenApiParameter(
         "to",
@@ -75,7 +75,7 @@ class UpcomingRunSerializer(Answer):
     triggerName = Member(CharField, "`default` is the schedule in the job itself.", GIVEN, example="default")
     run = Member(
         UUIDField,
-        "The id of the run, if it is made already and held.",
+        "The id of the run, if it exists already: it is held, or it waits to start.",
         GIVEN,
         nullable=True,
         example="0b9e5c1e-7d1f-4f5c-9a57-8b1d6c2f3e10",
@@ -99,14 +99,15 @@ class HeldRun(NamedTuple):
 def upcoming(request: Request, job_id: int, now: datetime, trigger_id: int | None = None) -> Response:
     """Answer the next fire times of a job, or of one of its triggers, with what is expected to become of each.
 
-    It takes three queries, and two more while a hold is announced.
+    It takes three queries, one more if a trigger has fired lately, and two more while a hold is announced.
     """
     count, start, end = window_of(request, now)
     triggers = list(Trigger.objects.filter(job=job_id).order_by("pk"))
     shown = triggers if trigger_id is None else [each for each in triggers if each.pk == trigger_id]
     windows = gates.forecast([job_id], now, LAST_INSTANT, now).get(job_id, [])
     held = newest_held_run(job_id, shown if trigger_id else None) if windows else None
-    runs = runs_within(shown, triggers, windows, now, start, end, held and held.fire_at)
+    waiting = waiting_runs(shown, now).get(job_id, ()) if start is None else ()
+    runs = runs_within(shown, triggers, windows, now, start, end, held and held.fire_at, waiting)
     found = list(islice(runs, count + 1))
     ids = {trigger.name: trigger.pk for trigger in triggers}
     value = [rendered_run(run, ids, held) for run in found[:count]]
@@ -154,13 +155,11 @@ def newest_held_run(job_id: int, triggers: Collection[Trigger] | None) -> HeldRu
 def rendered_run(run: ExpectedRun, ids: Mapping[str, int], held: HeldRun | None) -> dict[str, Any]:
     """Return the document of an expected run.
 
-    `ids` has the ids of the triggers by name.  A `run` without a trigger stands for `held`, a run that exists already.
+    `ids` has the ids of the triggers by name.  A `run` without a trigger stands for `held`, unless it waits to start.
     """
-    name = run.trigger.name if run.trigger else (held and held.trigger_name) or ""
+    run_id, name = (run.run.id, run.run.trigger_name) if run.run else (None, run.trigger.name if run.trigger else "")
+    if run.run is None and run.trigger is None and held:
+        run_id, name = held.id, held.trigger_name or ""
     return UpcomingRunSerializer.render(
-        run,
-        trigger=ids.get(name),
-        triggerName=name,
-        run=None if run.trigger or held is None else held.id,
-        hold=rendered_hold(run.fire_at, run.hold),
+        run, trigger=ids.get(name), triggerName=name, run=run_id, hold=rendered_hold(run.fire_at, run.hold)
     )

@@ -151,6 +151,8 @@ class Run(models.Model):
     manual_key = models.CharField(max_length=100, null=True)  # the caller's key for a run by hand
     fire_at = models.DateTimeField()  # when it is meant to run
     starts_at = models.DateTimeField(null=True)  # the fire time with the jitter of its trigger; null: without jitter
+    # the fire time from which closed days moved the run, the last one of several; null: it was not moved
+    moved_from = models.DateTimeField(null=True)
     occurrence = models.PositiveIntegerField(null=True)  # its number within its trigger, from 1; null without a trigger
     is_last = models.BooleanField(default=False)  # the last run of its trigger: the job ends with it
     # the trigger makes up for each missed fire time, so the run queues whatever the overlap policy says, see

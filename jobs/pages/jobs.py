@@ -20,8 +20,9 @@ from jobs.action_text import (
 from jobs.badges import JOB_STATES, outcome_of
 from jobs.credentials import credentials
 from jobs.models import Job, Process, Run
-from jobs.pages.fires import UPCOMING, fire_rows
-from jobs.pages.next_runs import held_in_words, hold_row, next_run_row, no_fire_reason, no_run_reason
+from jobs.pages.coming_runs import coming_run_rows
+from jobs.pages.fires import UPCOMING
+from jobs.pages.next_runs import hold_row, next_run_row, no_fire_reason, no_run_reason
 from jobs.pages.runs import run_rows
 from jobs.warnings import JobWarning, warnings_of
 from recurrence.schedules import LAST_INSTANT
@@ -33,7 +34,7 @@ from triggers.mint.jobs import EVENTS
 from triggers.models import MAIN, Trigger
 from triggers.scheduling import LOCK_KEY
 from triggers.trigger_form import format_in_words
-from triggers.upcoming import expected_runs, find_hold, next_runs
+from triggers.upcoming import expected_runs, find_hold, next_runs, waiting_runs
 
 OUTCOMES = 50
 PAGE = 20  # runs on a job's page
@@ -49,7 +50,8 @@ def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
     history = list(job.runs.without_error_actions().order_by("-fire_at", "-id")[:OUTCOMES])
     page, older = (history[:PAGE], len(history) > PAGE) if before is None else _next_page(job, before)
     windows = forecast([job.pk], now, LAST_INSTANT, now)
-    expected = list(islice(expected_runs(triggers, windows.get(job.pk, ())), UPCOMING))
+    waiting = waiting_runs(triggers, now).get(job.pk, ())
+    expected = list(islice(expected_runs(triggers, windows.get(job.pk, ()), waiting), UPCOMING))
     next_run = next_runs([job.pk], triggers, now, windows).get(job.pk)
     sentence = describe_trigger(trigger) if trigger else "no schedule of its own"
     return {
@@ -73,16 +75,7 @@ def job_page(job: Job, now: datetime, before: Run | None = None) -> dict:
         "runs": run_rows(page, now),
         "older": page[-1].pk if older and page else None,
         "is_first_page": before is None,
-        "fires": [
-            {**row, "trigger_id": each.trigger and each.trigger.pk}
-            for row, each in zip(
-                fire_rows(
-                    [each.fire_at for each in expected], now, held=[held_in_words(each, now) for each in expected]
-                ),
-                expected,
-                strict=True,
-            )
-        ],
+        "fires": coming_run_rows(expected, now),
         "next_run": next_run_row(job, triggers, next_run, now),
         "no_run_reason": "" if next_run else no_run_reason(job, triggers).sentence,
         "rules": rules(job, trigger),

@@ -145,7 +145,7 @@ def timeline(run: Run, attempts: Sequence[Attempt], now: datetime, holds: Sequen
 
 def timeline_steps(run: Run, attempts: Sequence[Attempt], now: datetime, holds: Sequence[RunHold] = ()) -> list[dict]:
     """Return the steps of a run's history: what happened and why, oldest first."""
-    steps = [_origin_step(run), *hold_steps(holds, now)]
+    steps = [_origin_step(run, now), *hold_steps(holds, now)]
     if block := block_step(run, blocking_run(run), now):
         steps.append(block)
     for attempt in attempts:
@@ -183,14 +183,16 @@ def _retry_note(run: Run, attempts: Sequence[Attempt], now: datetime) -> str:
     return distance
 
 
-def _origin_step(run: Run) -> dict:
+def _origin_step(run: Run, now: datetime) -> dict:
     due = Badge("planned", "Due")
-    number = f"occurrence {run.occurrence}" if run.occurrence else ""
+    notes = [f"occurrence {run.occurrence}"] if run.occurrence else []
+    if run.moved_from:
+        notes.append(f"moved from {humanize.format_datetime(run.moved_from, now)} by closed days")
     if run.origin == Run.Origin.MANUAL:
         return _step(due, run.fire_at, "Started manually", "it does not change the schedule")
     if run.origin == Run.Origin.ERROR_ACTION:
         return _step(due, run.fire_at, "Error action of a failed run", "it has no error action of its own")
-    return _step(due, run.fire_at, "Due by schedule", number)
+    return _step(due, run.fire_at, "Due by schedule", ", ".join(notes))
 
 
 def with_steps_around(run: Run, steps: list[dict], error_run: dict | None, now: datetime) -> list[dict]:

@@ -5,9 +5,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from accounts.models import Role
 from jobs.models import Process, Run
 from scheduler_site import dashboard
 from scheduler_site.restarts import RestartLog
+from triggers.dispatch import dispatch_due
 from triggers.models import Trigger
 
 LATER = {"startTime": "2027-06-01T00:00:00Z"}
@@ -184,7 +186,7 @@ def test_dashboard_takes_the_same_number_of_queries_for_any_number_of_rows(
     job = make_job()
     make_run(job, Run.State.FAILED)
     make_run(job, Run.State.RUNNING, lock_key=None)
-    with django_assert_max_num_queries(20) as one:
+    with django_assert_max_num_queries(21) as one:
         browser.get("/admin/")
     for number in range(12):
         other = make_job(f"job-{number}")
@@ -248,3 +250,29 @@ def test_certificates_of_other_subscriptions_and_completed_jobs_are_not_listed(
 
     assert page.context["certificates"] == []
     assert "Certificates to renew" not in page.text
+
+
+def test_next_hours_have_runs_that_wait_for_their_jitter(browser, make_job, make_trigger, owner):
+    now = timezone.now().replace(minute=0, second=0, microsecond=0)
+    job = make_job(schedule=None)
+    definition = {"expression": "0 0 * * * ?", "jitter": "PT50M"}
+    trigger = make_trigger(job, definition=definition, now=now - timedelta(minutes=1))
+    dispatch_due(now)
+    start = trigger.start_of(now)
+
+    lines = dashboard.next_hours(owner, now)["lines"]
+
+    assert (lines[0]["at"], lines[0]["words"][:9]) == (start, "starts at")
+    assert f"starts between {now + timedelta(hours=1):%H:%M} and" in lines[1]["words"]
+
+
+def test_operators_may_leave_out_coming_runs_of_the_next_hours(browser, client, make_job, make_user):
+    start = timezone.now() + timedelta(minutes=30)
+    job = make_job(schedule={"startTime": start.isoformat(), "recurrence": {"frequency": "Day"}})
+    address = f'action="/admin/triggers/trigger/{job.triggers.get().pk}/fire-times/"'
+
+    assert address in browser.get("/admin/").text
+    client.force_login(make_user("bob", role=Role.READER, is_staff=True))
+    page = client.get("/admin/").text
+    assert job.name in page
+    assert address not in page

@@ -4,6 +4,7 @@ from datetime import timedelta
 from threading import Barrier, Thread
 
 import pytest
+import time_machine
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -521,3 +522,22 @@ def test_triggers_that_take_long_to_search_leave_time_and_places_to_others(
 
     assert names[0] == ["default", "rule-0"]
     assert names[3] == ["default", "rule-0", "rule-1", "rule-2", "rule-3"]
+
+
+def test_run_that_closed_days_move_keeps_its_time_by_the_rule(api, make_job, make_trigger, client, owner):
+    api.post("/api/closed-days", {"name": "offices", "weekend": ["saturday", "sunday"]})
+    moves = {"expression": "0 0 8 ? * SAT,SUN", "closedDays": {"calendar": "offices", "rule": "after"}}
+    job = make_job(schedule=None)
+    saturday = utc("2026-01-03T00:00Z")
+    make_trigger(job, "moves", definition=moves, now=saturday)
+    make_trigger(job, "daily", definition={**moves, "expression": "0 0 8 * * ?"}, now=saturday)
+    make_trigger(job, "plain", definition={"expression": "0 0 8 * * ?"}, now=START - HOUR)
+
+    dispatch_due(START)
+
+    moved = dict(Run.objects.filter(fire_at=START).values_list("trigger_name", "moved_from"))
+    assert moved == {"moves": utc("2026-01-04T08:00Z"), "daily": None, "plain": None}
+    client.force_login(owner)
+    with time_machine.travel(START, tick=False):
+        page = client.get(f"/admin/jobs/run/{Run.objects.get(trigger_name='moves').pk}/change/", follow=True).text
+    assert "moved from yesterday 08:00 by closed days" in page

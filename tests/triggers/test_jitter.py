@@ -152,3 +152,17 @@ def test_next_run_of_a_job_is_the_one_that_starts_first(api, make_job, make_trig
 
     with time_machine.travel(START - MINUTE, tick=False):
         assert api.get(f"/api/jobs/{job.pk}").json()["nextRunAt"] == "2026-01-05T08:01:00Z"
+
+
+def test_run_that_waits_for_its_jitter_is_listed_as_coming(api, trigger):
+    dispatch_due(START)
+    run = Run.objects.get()
+
+    with time_machine.travel(START, tick=False):
+        found = api.get(f"/api/triggers/{trigger.pk}/upcoming", {"count": 2}).json()["value"]
+        job = api.get(f"/api/jobs/{trigger.job_id}").json()
+
+    assert [each["run"] for each in found] == [str(run.pk), None]
+    assert found[0]["fireAt"] == "2026-01-05T08:00:00Z"
+    assert found[0]["triggerName"] == trigger.name
+    assert found[0]["startsAt"] == found[0]["runsAt"] == job["nextRunAt"] == run.starts_at.isoformat()[:-6] + "Z"

@@ -1,6 +1,8 @@
 """Expected runs of future fire times, as far as they are known."""
 
 from datetime import timedelta
+from itertools import islice
+from uuid import UUID
 
 import pytest
 
@@ -11,7 +13,7 @@ from tests.maintenance.notices import EIGHT, HOUR, MINUTE, T0, announce, dispatc
 from triggers.gates import HoldWindow
 from triggers.models import Trigger
 from triggers.scheduling import set_job_state
-from triggers.upcoming import expected_runs, fires_of, next_run, next_runs
+from triggers.upcoming import expected_runs, fires_of, next_run, next_runs, waiting_runs
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -170,6 +172,73 @@ def test_due_notice_holds_before_it_is_started(db2, make_job):
     assert next_runs([job.pk], job.triggers.all(), EIGHT - MINUTE)[job.pk].runs_at == EIGHT + QUARTER
     assert next_runs([job.pk], job.triggers.all(), EIGHT + QUARTER)[job.pk].runs_at == EIGHT  # it has ended
     assert Notice.objects.get().status == Notice.Status.SCHEDULED
+
+
+# Runs that wait to start
+
+
+@pytest.fixture
+def jittered(make_job, make_trigger):
+    """A trigger whose run of 08:00 exists and starts later, before 09:00."""
+    definition = {"expression": "0 0 * * * ?", "jitter": "PT50M"}
+    trigger = make_trigger(make_job(schedule=None), definition=definition, now=T0)
+    dispatch(EIGHT)
+    trigger.refresh_from_db()
+    assert trigger.start_of(EIGHT) > EIGHT
+    return trigger
+
+
+def test_run_that_waits_for_its_jitter_comes_before_the_fire_times(jittered):
+    waiting = waiting_runs([jittered], EIGHT)[jittered.job_id]
+
+    first, second = islice(expected_runs([jittered], [], waiting), 2)
+
+    assert (first.fire_at, first.starts_at, first.run.id) == (EIGHT, jittered.start_of(EIGHT), Run.objects.get().pk)
+    assert (second.fire_at, second.run) == (EIGHT + HOUR, None)
+
+
+def test_run_that_waits_for_its_jitter_is_the_next_run_until_it_starts(jittered):
+    start = jittered.start_of(EIGHT)
+
+    assert next_runs([jittered.job_id], [jittered], start - MINUTE)[jittered.job_id].runs_at == start
+    assert next_runs([jittered.job_id], [jittered], start)[jittered.job_id].fire_at == EIGHT + HOUR
+
+
+def test_waiting_run_that_maintenance_holds_runs_afterwards_or_is_superseded(jittered):
+    waiting = waiting_runs([jittered], EIGHT)[jittered.job_id]
+
+    for end, is_superseded in [("08:55", False), ("09:30", True)]:
+        first = next(expected_runs([jittered], [window("08:00", end)], waiting))
+        assert (first.hold.until, first.is_superseded) == (utc(f"2026-01-05T{end}Z"), is_superseded)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"state": Run.State.RUNNING},
+        {"state": Run.State.SUCCEEDED},
+        {"origin": Run.Origin.MANUAL},
+        {"attempt_count": 1},
+        {"blocked_by": UUID(int=1)},
+    ],
+)
+def test_run_that_has_begun_or_waits_for_another_run_is_not_coming(jittered, changes):
+    Run.objects.update(**changes)
+
+    assert waiting_runs([jittered], EIGHT) == {}
+
+
+def test_waiting_runs_of_a_stopped_job_are_not_coming(jittered):
+    set_job_state(jittered.job, Job.State.DISABLED, EIGHT)
+
+    assert waiting_runs([jittered], EIGHT) == {}
+
+
+def test_waiting_runs_take_one_query_only_if_a_trigger_has_fired_lately(jittered, django_assert_num_queries):
+    with django_assert_num_queries(1):
+        assert waiting_runs([jittered], EIGHT)
+    with django_assert_num_queries(0):
+        assert waiting_runs([jittered], EIGHT + 60 * HOUR) == {}
 
 
 def test_number_of_queries_of_next_runs_does_not_depend_on_the_number_of_jobs(db2, make_job, django_assert_num_queries):

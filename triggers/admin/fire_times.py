@@ -1,30 +1,43 @@
 """The page that leaves out, moves and adds single fire times of a trigger."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
+from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.text import capfirst
+from django.utils.translation import gettext, gettext_noop, override
 
+from accounts.languages import language_of
 from api.errors import RequestError
 from jobs.forms.fields import MomentField, parse_instant
-from jobs.pages.fires import UPCOMING, fire_rows
+from jobs.pages.coming_runs import coming_run_rows
+from jobs.pages.fires import UPCOMING
+from recurrence.schedules import just_before
 from recurrence.wire import WireError
+from recurrence.wire.zone_names import zone_of
+from recurrence.zones import instant_of, to_zone
 from triggers import single_fires
 from triggers.models import Trigger
-from triggers.upcoming import next_fire_times
+from triggers.single_fires import Change, Exceptions
+from triggers.upcoming import ExpectedRun, next_fire_times
 
 DONE = {
-    "skip": "The run is left out.",
-    "move": "The run is moved.",
-    "add": "The run is added.",
-    "undo": "The exception is removed.",
+    "skip": gettext_noop("The run is left out."),
+    "move": gettext_noop("The run is moved."),
+    "add": gettext_noop("The run is added."),
+    "undo": gettext_noop("The exception is removed."),
+    "revert": gettext_noop("The change is undone."),
 }
+MAX_TEXTS = 200  # exceptions of one undo
+TEXT_LENGTH = 40  # characters of an exception
+PATH_LENGTH = 2_000  # characters of the address to return to
 
 
 class FireTimeField(forms.CharField):
@@ -34,13 +47,32 @@ class FireTimeField(forms.CharField):
         return parse_instant(super().clean(value))
 
 
+class TextsField(forms.MultipleChoiceField):
+    """Skips or extras of a schedule, each a hidden field of the same name."""
+
+    widget = forms.MultipleHiddenInput
+
+    def validate(self, value: list[str]) -> None:
+        if len(value) > MAX_TEXTS or any(len(text) > TEXT_LENGTH for text in value):
+            raise forms.ValidationError(f"At most {MAX_TEXTS} exceptions can be undone at once.")
+
+
 class FireTimeForm(forms.Form):
-    """What to do with a fire time.  `at` is the fire time, `to` another time; `exception` is a text of the schedule."""
+    """What to do with a fire time.
+
+    `at` is the fire time, `to` another time on the clocks of `zone`, without it in UTC.  `exception` is a text of the
+    schedule whose exception is removed.  The lists belong to the order "revert": texts to remove and to add again.
+    """
 
     order = forms.ChoiceField(choices=[(name, name) for name in DONE])
     at = FireTimeField(required=False)
-    to = MomentField(required=False, label="New time, in UTC")
-    exception = forms.CharField(required=False)
+    to = MomentField(required=False, label="New time")
+    zone = forms.CharField(required=False, max_length=100)
+    exception = forms.CharField(required=False, max_length=TEXT_LENGTH)
+    added_skip = TextsField(required=False)
+    added_extra = TextsField(required=False)
+    removed_skip = TextsField(required=False)
+    removed_extra = TextsField(required=False)
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or {}
@@ -49,7 +81,25 @@ class FireTimeForm(forms.Form):
             self.add_error("at", "Choose a run.")
         if order in ("move", "add") and values.get("to") is None and "to" not in self.errors:
             self.add_error("to", "Enter a date and a time.")
+        if values.get("to") and values.get("zone"):
+            self._read_in_zone(values)
         return values
+
+    def _read_in_zone(self, values: dict[str, Any]) -> None:
+        try:
+            values["to"] = instant_of(values["to"].replace(tzinfo=None), zone_of(values["zone"], "zone"))
+        except WireError as error:
+            self.add_error("zone", capfirst(error.message))
+        except OverflowError:
+            self.add_error("to", "Enter a date that the calendar of the time zone has.")
+
+    def undone(self) -> Change:
+        """Return the change that is to be undone."""
+        values = self.cleaned_data
+        return Change(
+            Exceptions(values["added_skip"], values["added_extra"]),
+            Exceptions(values["removed_skip"], values["removed_extra"]),
+        )
 
 
 class FireTimesView:
@@ -57,47 +107,74 @@ class FireTimesView:
 
     def fire_times_view(self, request, object_id: int) -> HttpResponse:
         trigger = self.find_changeable(request, object_id)  # type: ignore[attr-defined]
-        now = timezone.now()
+        now, back = timezone.now(), return_address(request)
         form = FireTimeForm(request.POST or None)
         if request.method == "POST":
-            if form.is_valid() and self._change_fire_times(request, trigger, form.cleaned_data, now):
-                return HttpResponseRedirect(reverse("admin:triggers_trigger_fire_times", args=[trigger.pk]))
+            if form.is_valid() and self._change_fire_times(request, trigger, form, back, now):
+                own = reverse("admin:triggers_trigger_fire_times", args=[trigger.pk])
+                return HttpResponseRedirect(back or own)
             for errors in form.errors.values():
                 messages.error(request, str(errors[0]))
-        fires = next_fire_times([trigger], UPCOMING)
-        rows = fire_rows(fires, now, trigger.parsed.zone) if trigger.parsed_or_none else []
+        chosen = parse_instant(request.POST.get("at") or request.GET.get("at"))
+        fires = _listed_fires(trigger, chosen)
+        parsed, zone = trigger.parsed_or_none, timezone.get_current_timezone()
+        rows = coming_run_rows([ExpectedRun(fire, trigger) for fire in fires], now, parsed.zone if parsed else UTC)
         context = {
             **self.admin_site.each_context(request),  # type: ignore[attr-defined]
             "title": f"Fire times of {trigger.name} of {trigger.job.name}",
             "job": trigger.job,
             "trigger": trigger,
-            "rows": [{**row, "text": _text(fire)} for row, fire in zip(rows, fires, strict=False)],
-            "exceptions": single_fires.coming_exceptions(trigger, now),
-            "chosen": request.POST.get("at") or request.GET.get("at", ""),
+            "rows": [{**row, "is_chosen": row["at"] == chosen} for row in rows],
+            "exceptions": single_fires.coming_exceptions(trigger, now) if parsed else None,
+            "chosen_time": to_zone(chosen, zone) if chosen in fires else None,
+            "zone": str(zone),
+            "back": back,
         }
         return TemplateResponse(request, "admin/triggers/trigger/fire_times.html", context)
 
-    def _change_fire_times(self, request, trigger: Trigger, values: dict[str, Any], now: datetime) -> bool:
+    def _change_fire_times(self, request, trigger: Trigger, form: FireTimeForm, back: str, now: datetime) -> bool:
         """Carry out the order; report an error and return False when it is refused."""
-        at, to = values["at"], values["to"]
+        order = form.cleaned_data["order"]
         try:
-            match values["order"]:
-                case "skip":
-                    single_fires.leave_out(trigger, at, now)
-                case "move":
-                    single_fires.move(trigger, at, to, now)
-                case "add":
-                    single_fires.add(trigger, to, now)
-                case _:
-                    single_fires.undo(trigger, values["exception"], now)
+            change = _carry_out(trigger, form, now)
         except (WireError, RequestError) as error:
             messages.error(request, capfirst(error.message))
             return False
-        done = DONE[values["order"]]
-        self.log_change(request, trigger.job, f"{done} Trigger “{trigger.name}”.")  # type: ignore[attr-defined]
-        messages.success(request, done)
+        self.log_change(request, trigger.job, f"{DONE[order]} Trigger “{trigger.name}”.")  # type: ignore[attr-defined]
+        with override(language_of(request) if back.startswith(reverse("calendar:page")) else "en"):
+            context = {"text": gettext(DONE[order]), "trigger": trigger, "change": change, "back": back}
+            messages.success(request, render_to_string("admin/triggers/trigger/_done.html", context, request))
         return True
 
 
-def _text(fire: datetime) -> str:
-    return fire.isoformat().replace("+00:00", "Z")
+def _carry_out(trigger: Trigger, form: FireTimeForm, now: datetime) -> Change | None:
+    """Carry out the order of a form.  Return the change, which can be undone; None for an order that undoes one."""
+    at, to = form.cleaned_data["at"], form.cleaned_data["to"]
+    match form.cleaned_data["order"]:
+        case "skip":
+            return single_fires.leave_out(trigger, at, now)
+        case "move":
+            return single_fires.move(trigger, at, to, now)
+        case "add":
+            return single_fires.add(trigger, to, now)
+        case "revert":
+            single_fires.undo(trigger, form.undone(), now)
+        case _:
+            texts = [form.cleaned_data["exception"]]
+            single_fires.undo(trigger, Change(Exceptions(texts, texts), Exceptions([], [])), now)
+    return None
+
+
+def _listed_fires(trigger: Trigger, chosen: datetime | None) -> list[datetime]:
+    """Return the next fire times, and the chosen one if it is a later fire time."""
+    fires = next_fire_times([trigger], UPCOMING)
+    if chosen and fires and chosen > fires[-1] and trigger.parsed.schedule.after(just_before(chosen)) == chosen:
+        fires.append(chosen)
+    return fires
+
+
+def return_address(request) -> str:
+    """Return the address of this site to which the page leads back; empty: none is given, or it is not safe."""
+    address = request.POST.get("next") or request.GET.get("next") or ""
+    is_path = address.startswith("/") and len(address) <= PATH_LENGTH
+    return address if is_path and url_has_allowed_host_and_scheme(address, allowed_hosts=None) else ""

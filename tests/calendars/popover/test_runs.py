@@ -1,18 +1,30 @@
 """The popover of a run."""
 
+import html
 from datetime import timedelta
+from urllib.parse import quote
+from zoneinfo import ZoneInfo
 
 import pytest
+import time_machine
 from django.utils import timezone
+from django.utils.translation import get_language
+from pytest_django.asserts import assertContains, assertNotContains
 
 from accounts.models import Role
 from jobs.holds import HeldRun, end_holds, start_holds
 from jobs.models import Run
 from tests.calendars.popover.items import popover_item
+from tests.conftest import utc
 from tests.maintenance.notices import announce, resource
+from triggers import closed_days
+from triggers.admin import fire_times
+from triggers.dispatch import dispatch_due
 from triggers.models import Trigger
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("today")]
+BERLIN = ZoneInfo("Europe/Berlin")
+MONDAY = utc("2026-01-05T08:00Z")
 
 
 @pytest.fixture
@@ -180,3 +192,68 @@ def test_planned_run_at_another_instant_is_not_found(browser, job_with_runs, ins
 @pytest.mark.parametrize("trigger", ["0", str(2**63), "9" * 400])
 def test_planned_run_of_an_unknown_trigger_is_not_found(browser, trigger):
     assert browser.get(f"/calendar/planned/{trigger}/2026-10-22T16:00:00Z").status_code == 404
+
+
+# Moves, jitter, and orders for single runs
+
+
+@pytest.fixture
+def moved(make_job, make_trigger, subscription):
+    """A trigger with jitter, whose runs of Saturday, 08:00 UTC, closed days move to Monday."""
+    closed_days.create(subscription, "offices", {"weekend": ["saturday", "sunday"]}, timezone.now())
+    definition = {
+        "expression": "0 0 8 ? * SAT",
+        "closedDays": {"calendar": "offices", "rule": "after"},
+        "jitter": "PT10M",
+    }
+    return make_trigger(make_job("weekly", schedule=None), definition=definition, now=timezone.now())
+
+
+def test_popover_says_from_where_a_run_is_moved_and_when_it_starts(browser, moved):
+    start = f"{moved.start_of(MONDAY).astimezone(BERLIN):%H:%M:%S}"
+
+    page = browser.get(f"/calendar/planned/{moved.pk}/2026-01-05T08:00:00Z")
+
+    assertContains(page, "<dd>moved from Sat 3 January, 09:00</dd>")
+    assertContains(page, f"<dt>Starts</dt><dd>between 09:00 and 09:10, at {start}</dd>", html=True)
+    dispatch_due(MONDAY)
+    with time_machine.travel(MONDAY, tick=False):
+        page = browser.get(f"/calendar/runs/{Run.objects.get().pk}")
+    assertContains(page, "<dd>moved from Sat 3 January, 09:00</dd>")
+    assertContains(page, f"<dt>Starts</dt><dd>at {start}</dd>", html=True)
+
+
+def test_operators_change_single_runs_on_the_popover(browser, moved):
+    view = "/calendar/?view=week&date=2026-01-07"
+    page = browser.get(f"/calendar/planned/{moved.pk}/2026-01-05T08:00:00Z?view=week&date=2026-01-07")
+    address = f"/admin/triggers/trigger/{moved.pk}/fire-times/"
+
+    assertContains(page, f'href="{address}?at=2026-01-05T08%3A00%3A00%2B00%3A00&amp;next={quote(view)}"')
+    assertContains(page, f'href="{address}?next={quote(view)}#add"')
+    fields = {"order": "skip", "at": "2026-01-05T08:00:00+00:00", "next": view}
+    for name, value in fields.items():
+        assertContains(page, f'name="{name}" value="{html.escape(value)}"')
+    response = browser.post(address, fields)
+
+    assert response["Location"] == view
+    assertContains(browser.get(view), "The run is left out.")
+    assert Trigger.objects.get(pk=moved.pk).definition["skips"] == ["2026-01-03T08:00:00Z"]
+
+
+def test_message_on_the_calendar_is_in_the_language_of_the_viewer(browser, owner, moved, monkeypatch):
+    owner.language = "de"
+    owner.save()
+    monkeypatch.setattr(fire_times, "gettext", lambda text: f"{text} ({get_language()})")
+    address = f"/admin/triggers/trigger/{moved.pk}/fire-times/"
+    for back, language in (("/calendar/", "de"), ("/admin/", "en")):
+        browser.post(address, {"order": "add", "to": "2026-02-01T08:00", "next": back})
+        assertContains(browser.get(back), f"The run is added. ({language})")
+
+
+def test_readers_do_not_see_orders_for_single_runs(client, make_user, moved):
+    client.force_login(make_user("bob", role=Role.READER))
+
+    page = client.get(f"/calendar/planned/{moved.pk}/2026-01-05T08:00:00Z")
+
+    assertContains(page, "moved from")
+    assertNotContains(page, "fire-times")
