@@ -22,6 +22,7 @@ from tests.peers.server import eventually
 
 SECOND = timedelta(seconds=1)
 START_S = 20  # until the first fire time, while the jobs are created
+IN_CALLS = timedelta(seconds=0.2)  # after a whole second, slow calls are in progress
 WARM_UP_S = 20  # steady operation before the first fault
 PAUSE_S = 16  # after each fault; longer than it takes to notice a worker that is gone
 END_STATE_S = 20  # after the last fault, all runs have ended
@@ -109,6 +110,7 @@ def cause(started: Installation, faults: Sequence[Fault]) -> list[str]:
     wait_until(start + WARM_UP_S * SECOND)
     windows = [checks.Window("before the faults", start, datetime.now(UTC))]
     for fault in faults:
+        wait_until(datetime.now(UTC).replace(microsecond=0) + SECOND + IN_CALLS)
         began = datetime.now(UTC) - SECOND  # a call that has begun is affected, too
         fault.cause(started)
         time.sleep(PAUSE_S)

@@ -17,23 +17,30 @@ class Fault:
 
 
 def kill(*names: str) -> Callable[[Installation], None]:
+    """Return a fault that kills these processes, or without a name a worker with a call in progress."""
+
     def cause(installation: Installation) -> None:
-        for name in names:
+        killed = names or (installation.busy_worker(),)
+        for name in killed:
             installation.kill(name)
         time.sleep(RESTART_S)
-        installation.start(*names)
+        installation.start(*killed)
 
     return cause
+
+
+def freeze_busy_worker(installation: Installation) -> None:
+    installation.freeze(installation.busy_worker(), FROZEN_S)
 
 
 FAULTS = {
     fault.name: fault
     for fault in (
-        Fault("a worker is killed", kill("worker-1")),
+        Fault("a worker is killed", kill()),
         Fault("a beat is killed", kill("beat-1")),
         Fault("both workers are killed", kill("worker-1", "worker-2")),
         Fault("both beats are killed", kill("beat-1", "beat-2")),
-        Fault("a worker freezes", lambda installation: installation.freeze("worker-2", FROZEN_S)),
+        Fault("a worker freezes", freeze_busy_worker),
         Fault("a beat freezes", lambda installation: installation.freeze("beat-2", 5)),
         Fault("the broker comes back empty", lambda installation: installation.empty_broker(4)),
         Fault("writes fail", lambda installation: installation.refuse_writes(4)),

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -78,6 +79,16 @@ class Installation:
     def kill(self, name: str) -> None:
         os.killpg(self.processes[name].pid, signal.SIGKILL)
         self.processes[name].wait()
+
+    def busy_worker(self) -> str:
+        """Return the name of a worker with a call in progress, as soon as there is one."""
+        from jobs.models import Attempt
+
+        names = {f"{socket.gethostname()}:{process.pid}": name for name, process in self.processes.items()}
+        running = Attempt.objects.filter(state=Attempt.State.RUNNING, worker__in=names)
+        worker = eventually(lambda: running.values_list("worker", flat=True).first())
+        assert worker, "no worker has a call in progress"
+        return names[worker]
 
     def freeze(self, name: str, seconds: float) -> None:
         group = self.processes[name].pid
