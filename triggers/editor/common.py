@@ -343,10 +343,8 @@ def wall_of(value: object, zone: tzinfo, *, is_wall: bool = False) -> datetime |
     if value is None or value == "":
         return None
     try:
-        if is_wall and isinstance(value, str):
-            time = json_values.instant_or_wall(value.partition(".")[0] if "Z" not in value else value, "")
-        else:
-            time = simple.moment(value, "") or datetime.max
+        time = json_values.instant_or_wall(value, "") if is_wall else simple.moment(value, "")
+        assert time is not None
         return (time.astimezone(zone) if time.tzinfo else time).replace(tzinfo=None, microsecond=0, fold=0)
     except (WireError, OverflowError):
         return None
@@ -356,5 +354,3 @@ def _day_or_wall(text: str, zone: tzinfo) -> date:
     if json_values.DAY.fullmatch(text):
         return date.fromisoformat(text)
     return wall_of(text, zone) or date.max
-
-

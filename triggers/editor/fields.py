@@ -9,7 +9,7 @@ from django import forms
 from jobs import durations
 from jobs.forms.fields import CODE, JSONDocumentField, TextNotationField
 from recurrence.wire import WireError, solar
-from recurrence.wire.json_values import LONGEST_LIST
+from recurrence.wire.json_values import DAY, LONGEST_LIST
 
 SECOND = timedelta(seconds=1)
 SEPARATORS = re.compile(r"[,;\n]")
@@ -136,7 +136,7 @@ class ScheduleDocumentField(JSONDocumentField):
 def _read_wall_time(text: str) -> datetime | None:
     for pattern in WALL_FORMATS:
         try:
-            return datetime.strptime(text, pattern)
+            return datetime.strptime(text, pattern).replace(tzinfo=None)  # noqa: DTZ007  # a wall time
         except ValueError:
             continue
     return None
@@ -144,7 +144,7 @@ def _read_wall_time(text: str) -> datetime | None:
 
 def _read_day(text: str) -> date | None:
     try:
-        return datetime.strptime(text, "%Y-%m-%d").date()
+        return date.fromisoformat(text) if DAY.fullmatch(text) else None
     except ValueError:
         return None
 

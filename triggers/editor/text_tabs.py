@@ -55,8 +55,8 @@ class QuartzForm(ExpressionForm):
         label="Cron expression",
         required=False,
         widget=forms.TextInput(attrs={**TEXT, "placeholder": "0 15 10 ? * MON-FRI"}),
-        help_text="Second, minute, hour, day of month, month, day of week (1 is Sunday), and optionally year. One of the"
-        " two day fields must be ?.",
+        help_text="Second, minute, hour, day of month, month, day of week (1 is Sunday), and optionally year. One of"
+        " the two day fields must be ?.",
     )
 
 
@@ -232,5 +232,3 @@ def refuse_unknown(document: Mapping[str, Any]) -> None:
     unknown = next(wire.unknown_members(members, wire.MEMBERS[format]), None)
     if unknown:
         raise forms.ValidationError(f"{unknown.path[:100]}: is not known here; use {', '.join(unknown.known)}")
-
-
