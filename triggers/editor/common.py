@@ -15,7 +15,7 @@ from recurrence.wire import WireError, common, json_values, simple
 from recurrence.wire.clocks import rendered_instant
 from recurrence.wire.zone_names import zone_of
 from recurrence.zones import earliest_instant_of, latest_instant_of
-from triggers.editor.fields import DurationField, WallTimeField, WallTimesField
+from triggers.editor.fields import DefaultedChoiceField, DurationField, WallTimeField, WallTimesField
 
 Document = dict[str, Any]  # a schedule: its format and the members of its definition
 
@@ -120,8 +120,8 @@ class CommonForm(TabForm):
         help_text="All times here are read on the clocks of this zone. UTC if empty.",
     )
     closed_days = forms.ChoiceField(label="Closed days", required=False)
-    closed_days_rule = forms.ChoiceField(
-        label="On a closed day", required=False, choices=list(RULES.items()), initial="skip"
+    closed_days_rule = DefaultedChoiceField(
+        label="On a closed day", choices=list(RULES.items()), initial="skip"
     )
     skips = WallTimesField(
         label="Left out",
@@ -251,9 +251,9 @@ class ClockForm(BoundedForm):
         "clockChange": ("clock_change", "gap", "repeat"),
     }
 
-    clock_change = forms.ChoiceField(label="Clock changes", required=False, choices=CLOCK_CHANGES, initial=CRON)
-    gap = forms.ChoiceField(label="A skipped time", required=False, choices=list(GAPS.items()), initial="next")
-    repeat = forms.ChoiceField(label="A repeated time", required=False, choices=list(REPEATS.items()), initial="first")
+    clock_change = DefaultedChoiceField(label="Clock changes", choices=CLOCK_CHANGES, initial=CRON)
+    gap = DefaultedChoiceField(label="A skipped time", choices=list(GAPS.items()), initial="next")
+    repeat = DefaultedChoiceField(label="A repeated time", choices=list(REPEATS.items()), initial="first")
 
     field_order = ("time_zone", "start", "end", "clock_change", "gap", "repeat")
 
@@ -293,9 +293,8 @@ class SeriesForm(ClockForm):
     event_end = WallTimeField(
         label="End of the first one", required=False, help_text="Only for the length that the calendar shows."
     )
-    clock_change = forms.ChoiceField(
+    clock_change = DefaultedChoiceField(
         label="Clock changes",
-        required=False,
         choices=[(SERIES, "like calendars: skipped runs later, repeated the first time"), *CLOCK_CHANGES],
         initial=SERIES,
     )

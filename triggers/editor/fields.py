@@ -115,6 +115,19 @@ class OffsetField(TextNotationField):
             raise forms.ValidationError("Enter a duration such as PT30M or -PT45M, at most 12 hours") from None
 
 
+class DefaultedChoiceField(forms.ChoiceField):
+    """A choice whose initial value holds while none is made."""
+
+    def __init__(self, **kwargs):
+        super().__init__(required=False, **kwargs)
+
+    def to_python(self, value):
+        return super().to_python(value) or self.initial or ""
+
+    def has_changed(self, initial, data) -> bool:
+        return self.to_python(initial) != self.to_python(data)
+
+
 class ScheduleDocumentField(JSONDocumentField):
     """A schedule as JSON; null if `allows_null` and the job has none of its own."""
 

@@ -104,7 +104,8 @@ class OnceForm(CommonForm):
     at = WallTimeField(label="Time", required=False)
 
     def own_document(self) -> Document:
-        is_azure = (self.stored or {}).get("format") == FORMAT
+        stored = self.stored or {}
+        is_azure = stored.get("format") == FORMAT and not stored.get("recurrence")
         member = "startTime" if is_azure else "at"
         at = self.instant(self.cleaned_data.get("at"), member)
         return {"format": FORMAT if is_azure else "once", member: at}
