@@ -32,7 +32,7 @@ def differences(first: Parsed, second: Parsed, created_at: datetime, end: dateti
     if (first.schedule, first.count) == (second.schedule, second.count):
         return []
     found: list[Difference] = []
-    first_fires, second_fires = (_fires(each, created_at, end) for each in (first, second))
+    first_fires, second_fires = (fire_times(each, created_at, end) for each in (first, second))
     first_next, second_next = next(first_fires, None), next(second_fires, None)
     for _ in range(STEPS):
         if len(found) == limit or first_next is second_next is None:
@@ -50,7 +50,7 @@ def differences(first: Parsed, second: Parsed, created_at: datetime, end: dateti
     return found + _sampled(first, second, reached, end, limit - len(found))
 
 
-def _fires(parsed: Parsed, created_at: datetime, end: datetime) -> Iterator[datetime]:
+def fire_times(parsed: Parsed, created_at: datetime, end: datetime) -> Iterator[datetime]:
     left = parsed.count
     if left is not None:
         left -= count_within(parsed.schedule, created_at, just_after(created_at))

@@ -344,7 +344,6 @@ SPECTACULAR_SETTINGS = {
         "SolarEvent": "recurrence.wire.solar.EVENTS",
         "SwitchedState": ["enabled", "disabled"],
         "TaskName": "jobs.api.schemas.TASK_NAMES",
-        "TranslatableFormat": "recurrence.translate.FORMATS",
         "TranslationSide": ["source", "translation"],
         "TransportType": "jobs.actions.members.TRANSPORT_TYPES",
         "TriggerMisfire": "triggers.api.triggers.MISFIRES",

@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import Any
 
 from jobs.models import Job
-from recurrence import translate
 from recurrence.schedules import just_before
+from recurrence.translation import translate
 from recurrence.wire import WireError, azure
 from recurrence.wire.clocks import rendered_instant
 from recurrence.wire.common import base_of
@@ -32,7 +32,8 @@ from triggers.definitions import (
 from triggers.models import Trigger
 
 MILLISECOND = 1000  # microseconds
-# members of cron lines and Quartz expressions that a translation takes into account
+# formats that are answered as a recurrence, and their members that a translation takes into account
+TRANSLATED_FORMATS = ("cron", "quartz")
 TRANSLATED_MEMBERS = {"expression", "timeZone", "clockChange", "startTime", "endTime"}
 
 
@@ -84,9 +85,9 @@ def _equal_recurrence(main: Trigger) -> dict[str, Any] | None:
     try:
         if azure_members(main.format, definition) is not None:
             return azure.render(definition)
-        if main.format not in translate.FORMATS or not definition.keys() <= TRANSLATED_MEMBERS:
+        if main.format not in TRANSLATED_FORMATS or not definition.keys() <= TRANSLATED_MEMBERS:
             return None
-        translation = translate.translate(main.format, definition, FORMAT, main.anchored_at)
+        translation = translate(main.format, definition, FORMAT, main.anchored_at)
     except WireError:  # stored when the parser of its format accepted more
         return None
     is_exact = translation.definition is not None and not translation.losses and not translation.notes

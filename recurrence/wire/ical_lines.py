@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, time, tzinfo
 
 from recurrence.wire.errors import WireError
 from recurrence.wire.rrule import read_until
@@ -19,7 +19,7 @@ def read(text: str) -> dict[str, object]:
     """Return the members of the format `rrule`; without a DTSTART only `rrule`.
 
     Dates of EXDATE and RDATE with the time of day of the start become `exdates` and `rdates`.  Other times become
-    `skips` and `extras`.  Other lines are ignored.  Raises WireError for a text with several rules, and for wrong times.
+    `skips` and `extras`.  Other lines are ignored.  Raises WireError for several rules, and for wrong times.
     """
     lines = _lines(text)
     rules = [value for name, _, value in lines if name == "RRULE"]
@@ -74,7 +74,7 @@ def _wall(value: str, zone: tzinfo, other: tzinfo) -> datetime:
     if found is None:
         raise WireError("start", "invalid", f"must be a time such as 20260105T080000, not {value!r:.40}")
     if not isinstance(found, datetime):
-        return datetime(found.year, found.month, found.day)
+        return datetime.combine(found, time())
     if found.tzinfo is None and zone == other:
         return found
     instant = found if found.tzinfo else instant_of(found, zone)

@@ -43,6 +43,11 @@ def iana_name(value: object, path: str) -> str:
     )
 
 
+def known_names() -> list[str]:
+    """Return the IANA names of all zones."""
+    return sorted({name for name in _names().values() if iana_name(name, "") == name})
+
+
 def zones_in(document: object) -> set[str]:
     """Return the IANA names of the zones that a document of any format names, without UTC.
 

@@ -154,7 +154,6 @@ def test_unions_of_objects_have_a_discriminator():
         "ErrorAction": "type",
         "HttpAuthentication": "type",
         "Schedule": "format",
-        "TranslatableSchedule": "format",
     }
 
 

@@ -10,6 +10,7 @@ from rest_framework.test import APIClient
 
 from accounts.models import ApiToken, User
 from jobs.models import Job
+from recurrence.translation import FORMATS
 from tests.triggers.test_preview import azure_schedules, instants, json_values, quartz_schedules
 from triggers.models import Trigger
 
@@ -96,7 +97,7 @@ def test_unknown_member_of_the_schedule_is_refused(api):
     [
         ({"schedule": None}, "schedule"),
         ({"schedule": {}}, "schedule.format"),
-        ({"schedule": {"format": "simple"}}, "schedule.format"),
+        ({"schedule": {"format": "sundial"}}, "schedule.format"),
         ({"schedule": {"format": "cron"}}, "schedule.expression"),
         ({"schedule": {"format": "cron", "expression": "* * * * * *"}}, "schedule.expression"),
         ({"schedule": OFFICE_HOURS | {"timeZone": "Mars"}}, "schedule.timeZone"),
@@ -177,7 +178,7 @@ class TranslationOfAnySchedule(TestCase):
         st.fixed_dictionaries(
             {
                 "schedule": cron_schedules | azure_schedules | quartz_schedules | json_values,
-                "to": st.sampled_from(["cron", "quartz", "azure"]) | json_values,
+                "to": st.sampled_from(FORMATS) | json_values,
             },
             optional={"now": instants | json_values},
         )

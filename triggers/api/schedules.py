@@ -391,8 +391,3 @@ SCHEDULES = PolymorphicProxySerializer(
     },
     resource_type_field_name="format",
 )
-TRANSLATABLE_SCHEDULES = PolymorphicProxySerializer(
-    "TranslatableSchedule",
-    {"azure": AzureScheduleSerializer, "cron": CronScheduleSerializer, "quartz": QuartzScheduleSerializer},
-    resource_type_field_name="format",
-)

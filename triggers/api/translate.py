@@ -1,10 +1,11 @@
 """/api/schedules/translate: a schedule in another format."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiExample, extend_schema, extend_schema_field
+from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -12,29 +13,22 @@ from rest_framework.views import APIView
 from accounts.examples import with_example
 from api.fields import Document, InstantField, WordField, read, rendered
 from api.viewsets import DescribedView
+from recurrence import wire
 from recurrence.differences import differences
-from recurrence.translate import FORMATS, MEMBERS, RENDERERS, parse, translate
-from recurrence.wire import common
+from recurrence.translation import FORMATS, translate
+from recurrence.wire import Parsed
 from triggers.api.fields import ScheduleField, member_paths
-from triggers.api.schedules import TRANSLATABLE_SCHEDULES
 
 YEARS = 10
 MOST = 10  # differences in one answer
+SAME_MEMBERS = ("closedDays", "jitter")
 SIDES = {True: "source", False: "translation"}
 LAST_NOW = 9989  # the last year after which YEARS more years exist in the calendar
 
 
-@extend_schema_field(TRANSLATABLE_SCHEDULES)
-class TranslatableField(ScheduleField):
-    """A schedule in one of the formats that can be translated."""
-
-    members = MEMBERS
-    renderers = RENDERERS
-
-
 @with_example({"to": "quartz", "now": "2026-01-01T00:00:00Z"})
 class TranslateRequest(Document):
-    schedule = TranslatableField(help_text="The schedule that is translated.")
+    schedule = ScheduleField(help_text="The schedule that is translated.")
     to = WordField(list(FORMATS), help_text="The format that it is translated into.")
     now = InstantField(required=False, help_text="When the schedule counts as created; by default the present moment.")
 
@@ -58,7 +52,7 @@ class DifferenceSerializer(serializers.Serializer):
     }
 )
 class TranslateAnswer(serializers.Serializer):
-    schedule = TranslatableField(allow_null=True, help_text="The translation; null: the other format cannot say it.")
+    schedule = ScheduleField(allow_null=True, help_text="The translation; null: the other format cannot say it.")
     cannotSay = serializers.ListField(
         child=serializers.CharField(),
         help_text="What the other format has no words for, each with the member that says it. With a translation beside"
@@ -111,19 +105,22 @@ def translated(document: Mapping[str, Any]) -> dict[str, Any]:
     # whole seconds: nobody wrote the fraction of a second at which a schedule counts as created
     now = document.get("now") or timezone.now().replace(microsecond=0)
     (format, definition), to = document["schedule"], document["to"]
-    definition, shared = common.split(definition)
-    members = common.render(shared)  # the same in every format
-    source = parse(format, definition, now)
     translation = translate(format, definition, to, now)
+    source = parsed(format, definition, now)
     found = []
     if translation.definition is not None:
-        target = parse(to, translation.definition, now)
+        target = parsed(to, translation.definition, now)
         found = differences(source, target, now, now.replace(year=now.year + YEARS, day=min(now.day, 28)), MOST)
     return {
-        "schedule": None if translation.definition is None else {"format": to, **translation.definition, **members},
+        "schedule": None if translation.definition is None else {"format": to, **translation.definition},
         "cannotSay": translation.losses,
         "differences": [
             {"at": rendered(each.at), "only": "source" if each.only_in_first else "translation"} for each in found
         ],
         "warnings": [*source.warnings, *translation.notes],
     }
+
+
+def parsed(format: str, definition: Mapping[str, Any], now: datetime) -> Parsed:
+    """Return the schedule with its skips and extras; closed days and jitter are the same in every format."""
+    return wire.parse(format, {name: value for name, value in definition.items() if name not in SAME_MEMBERS}, now)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from recurrence import translate, wire
+from recurrence import wire
 from recurrence.wire.errors import Faults, WireError
 from recurrence.wire.json_values import unknown_members
 from tests.conftest import NOW
@@ -130,7 +130,7 @@ def test_all_errors_of_a_definition_are_reported(format, definition, expected):
 def test_all_errors_of_a_crontab_line_are_reported():
     definition = {"expression": "61 * * * *", "timeZone": "Mars"}
 
-    assert faults_of(definition, lambda *args: translate.parse("cron", *args)) == [
+    assert faults_of(definition, lambda *args: wire.parse("cron", *args)) == [
         ("expression", "invalid"),
         ("timeZone", "unknown_value"),
     ]
