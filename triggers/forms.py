@@ -166,7 +166,7 @@ class JobForm(ActionForm, ScheduleForm):
     @cached_property
     def changed_data(self) -> list[str]:
         """The names of changed fields, without the fields that the user's choices hide."""
-        hidden = {"revision", "tab", "what"} | set(WHAT_FIELDS) - self.active_fields()
+        hidden = {"revision", "what"} | set(WHAT_FIELDS) - self.active_fields()
         hidden |= set() if self["first_run"].value() == NOW else {"first_run"}
         return [name for name in super().changed_data if name not in hidden]
 

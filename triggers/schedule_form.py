@@ -16,6 +16,7 @@ from django.utils.text import capfirst
 from api.errors import RequestError
 from jobs.forms.fields import field_for_path
 from recurrence.wire import WireError
+from recurrence.wire.corrections import suggest_correction
 from recurrence.wire.recognition import recognize
 from triggers import closed_days
 from triggers.definitions import has_same_rule, schedule_document, split_schedule
@@ -37,6 +38,7 @@ RECOGNIZED = {  # formats of texts that can be pasted, as an adjective and a nou
     "solar": "an event of the sun",
 }
 ALSO_VALUES = ("once", "simple")  # formats whose texts are values of other fields too: a time and a duration
+TEXTS = ("expression", "rrule", "time_zone")  # fields whose text is the value of their member
 BUTTONS = ("_use", "_recognize", "_pasted")  # names of the buttons of the editor, and of a pasted text
 LONGEST_SHOWN = 80  # characters of a pasted text that a note shows
 
@@ -127,6 +129,9 @@ class ScheduleForm(forms.Form):
         tab = self.tab_form
         tab.cleaned_data, tab._errors = self.cleaned_data, self._errors  # the tab checks the values of this form
         tab.clean()
+        if tab.zone_error:
+            written = {"format": tab.formats[0], "timeZone": self["time_zone"].data}
+            self._offer_correction("time_zone", written, tab.zone_error)
         if "schedule_json" in tab.fields and "schedule_json" in self.cleaned_data:
             self._clean_json(tab)
         if self.has_valid_schedule:
@@ -180,6 +185,12 @@ class ScheduleForm(forms.Form):
         return _with_unchanged(self.tab_form, document, stored, changed) if changed else stored
 
     @cached_property
+    def changed_data(self) -> list[str]:
+        """The names of changed fields, without those that other choices hide."""
+        hidden = {"tab"} | self.tab_form.unused_fields
+        return [name for name in super().changed_data if name not in hidden]
+
+    @cached_property
     def changed_schedule_fields(self) -> set[str]:
         return set(self.changed_data) & set(self.tab_form.fields)
 
@@ -198,6 +209,17 @@ class ScheduleForm(forms.Form):
         """Show an error of a core at the field that it concerns."""
         name, message = self.locate_error(error)
         self.add_error(name, message)
+        if isinstance(error, WireError) and name and self._document:
+            self._offer_correction(name, self._document, error)
+
+    def _offer_correction(self, name: str, document: Mapping[str, Any], error: WireError) -> None:
+        """Offer the likely value of a field whose text is a member of `document`."""
+        if name not in TEXTS:
+            return
+        correction = suggest_correction(*split_schedule(document), error)
+        if correction:
+            value = str(correction.value)
+            self._corrections = [*self._corrections, Offer(name, "_use", f"{name}:{value}", f"Use {value}")]
 
     def locate_error(self, error: WireError | RequestError) -> tuple[str | None, str]:
         raise NotImplementedError

@@ -177,7 +177,7 @@ class TriggerForm(ScheduleForm):
 
     @cached_property
     def changed_data(self) -> list[str]:
-        return [name for name in super().changed_data if name not in ("version", "tab")]
+        return [name for name in super().changed_data if name != "version"]
 
     def locate_error(self, error: WireError | RequestError) -> tuple[str | None, str]:
         """Return the field of the refused member (None: the whole form), and the message to show there."""

@@ -51,6 +51,7 @@ class TabForm(forms.Form):
     title: ClassVar[str]
     formats: ClassVar[tuple[str, ...]] = ()  # those that the tab writes
     main: ClassVar[str | None] = None
+    zone_error: WireError | None = None
     MAIN_FIELDS: ClassVar[tuple[str, ...]] = ()
     PLACES: ClassVar[Mapping[str, str]] = {}
     SOURCES: ClassVar[Mapping[str, tuple[str, ...]]] = {}
@@ -70,6 +71,11 @@ class TabForm(forms.Form):
         The values need not say all of the document.
         """
         raise NotImplementedError
+
+    @property
+    def unused_fields(self) -> set[str]:
+        """The names of fields that other choices hide."""
+        return set()
 
     @property
     def main_fields(self) -> list[BoundField]:
@@ -120,9 +126,7 @@ class CommonForm(TabForm):
         help_text="All times here are read on the clocks of this zone. UTC if empty.",
     )
     closed_days = forms.ChoiceField(label="Closed days", required=False)
-    closed_days_rule = DefaultedChoiceField(
-        label="On a closed day", choices=list(RULES.items()), initial="skip"
-    )
+    closed_days_rule = DefaultedChoiceField(label="On a closed day", choices=list(RULES.items()), initial="skip")
     skips = WallTimesField(
         label="Left out",
         required=False,
@@ -157,6 +161,7 @@ class CommonForm(TabForm):
         try:
             zone_of(name or None, "timeZone")
         except WireError as error:
+            self.zone_error = error
             self.add_error("time_zone", capfirst(error.message))
 
     def document(self) -> Document | None:
@@ -282,7 +287,12 @@ class ClockForm(BoundedForm):
 class SeriesForm(ClockForm):
     """The fields of a calendar series: its first occurrence, whose zone is that of the schedule."""
 
-    PLACES: ClassVar[Mapping[str, str]] = {**ClockForm.PLACES, "start": "event_start", "end": "event_end"}
+    PLACES: ClassVar[Mapping[str, str]] = {
+        **ClockForm.PLACES,
+        "start": "event_start",
+        "end": "event_end",
+        "start.timeZone": "time_zone",
+    }
     SOURCES: ClassVar[Mapping[str, tuple[str, ...]]] = {
         **ClockForm.SOURCES,
         "start": ("event_start", "time_zone"),

@@ -37,6 +37,10 @@ class OutlookForm(RecurrenceForm, SeriesForm):
         return {**SeriesForm.PLACES, **fields, **limits, "recurrence": "pattern"}
 
     @property
+    def unused_fields(self) -> set[str]:
+        return set(RECURRENCE_FIELDS) - self.recurrence_fields()
+
+    @property
     def detail_fields(self):
         return [field for field in super().detail_fields if field.name not in RECURRENCE_FIELDS]
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from recurrence import wire
-from recurrence.translate import translate
+from recurrence.translation import translate
 from recurrence.wire import WireError, common
 from triggers.definitions import split_schedule
 from triggers.editor.common import CommonForm, Document, TabForm
