@@ -299,9 +299,9 @@ class SeriesForm(ClockForm):
         "end": ("event_end", "event_start", "time_zone"),
     }
 
-    event_start = WallTimeField(label="First run", required=False)
+    event_start = WallTimeField(label="First occurrence", required=False)
     event_end = WallTimeField(
-        label="End of the first one", required=False, help_text="Only for the length that the calendar shows."
+        label="End of the first occurrence", required=False, help_text="Without it, occurrences have no length."
     )
     clock_change = DefaultedChoiceField(
         label="Clock changes",

@@ -70,7 +70,7 @@ class RuleForm(SeriesForm):
         label="Rule",
         required=False,
         widget=forms.TextInput(attrs={**TEXT, "placeholder": "FREQ=WEEKLY;BYDAY=MO,WE;BYHOUR=9,17"}),
-        help_text="A rule of iCalendar (RFC 5545). Members that it leaves out follow from the first run.",
+        help_text="A rule of iCalendar (RFC 5545). Members that it leaves out follow from the first occurrence.",
     )
 
     def own_document(self) -> Document:
