@@ -21,7 +21,7 @@ from recurrence.wire.clocks import rendered_instant
 from recurrence.wire.common import Common
 from recurrence.wire.errors import Faults, WireError
 from recurrence.wire.parsed import Parsed
-from recurrence.zones import EPOCH, SECOND, offset_period_at
+from recurrence.zones import EPOCH, SECOND, offset_period_at, to_zone
 
 FORMATS = (*wire.PARSERS,)
 NAMES = {
@@ -36,6 +36,7 @@ NAMES = {
 }
 PATHS = {"azure": "recurrence", "simple": "interval", "once": "at", "outlook": "recurrence", "rrule": "rrule"}
 CRON_FORMATS = ("cron", "quartz")  # their schedules have a start only if one was written
+SIMILAR_FORMATS = {"azure", "cron", "quartz"}  # between these, times are not compared, which takes milliseconds
 COMPARED = 60  # fire times from now on, and after each coming clock change
 CHANGES = 2  # clock changes
 BEFORE_A_CHANGE = timedelta(hours=3)
@@ -76,12 +77,22 @@ def translate(format: str, definition: Mapping[str, object], to: str, now: datet
         translated = write(to, source, context) if source else None
         if translated is not None:
             translated = _checked(to, translated, common.read(shared), context)
-        if translated is not None:
+            context.extras -= _skipped(common.read(shared), context)
             translated |= _with_days(members, context)
     except WireError as error:
         context.lose(f"{error.path}: {error.message} in {NAMES[to]}")
         translated = None
     return Translation(translated, tuple(dict.fromkeys(context.losses)), tuple(context.notes))
+
+
+def _skipped(shared: Common, context: Context) -> set[str]:
+    """Return the added fire times that the schedule's own `skips` leave out."""
+    instants = {text: datetime.fromisoformat(text) for text in context.extras}
+    return {
+        text
+        for text, instant in instants.items()
+        if instant in shared.skipped_instants or to_zone(instant, context.parsed.zone).date() in shared.skipped_days
+    }
 
 
 def _with_days(members: Mapping[str, object], context: Context) -> dict[str, object]:
@@ -102,11 +113,11 @@ def _checked(to: str, translated: dict[str, object], shared: Common, context: Co
         context.lose(f"timeZone: days of {context.parsed.zone} cannot be said in {NAMES[to]}")
     elif target.zone != context.parsed.zone:
         context.notes.append(f"The times of the translation are shown in {target.zone}.")
-    if context.extras and (shared.skipped_days or shared.skipped_instants or shared.closed_days):
-        context.lose("rdates: days that can be skipped or moved cannot be said")
+    if context.extras and shared.closed_days:
+        context.lose("rdates: added days that closed days can move cannot be said")
     if "startTime" in translated and to in CRON_FORMATS and context.format not in CRON_FORMATS:
         translated, target = _without_start(to, translated, target, context)
-    if not context.losses:
+    if not context.losses and not {context.format, to} <= SIMILAR_FORMATS:
         different = _first_difference(context.parsed, common.apply(own, None, target), context)
         if different is not None:
             path = PATHS.get(context.format, "expression")

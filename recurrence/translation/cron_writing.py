@@ -54,6 +54,9 @@ def write_cron(source: Source, context: Context) -> Definition | None:
         pattern.days.are_alternatives,
         is_stepping=any(sign in times for sign in SIGNS) if pattern.zone == "UTC" else pattern.is_stepping,
     )
+    if crontab.parse_line(str(line)).days() != line.days():
+        context.lose(pattern.loss_text("days", "days that must fit both day fields cannot be said in a crontab line"))
+        return None
     return {"expression": str(line), **clock_members(pattern)}
 
 

@@ -59,7 +59,7 @@ def _pattern(
     series = series_in(context.parsed.schedule)
     chosen, months, interval = days
     hours, minutes, seconds = times
-    clocks = clocks_of_series(definition, context, _last(parts, context))
+    clocks = clocks_of_series(definition, context, _last(parts, definition, context))
     clocks["is_stepping"] = parts["FREQ"] in UNITS
     return Pattern(
         hours,
@@ -83,7 +83,7 @@ def _elapsed(
         return None
     if 86_400 % (seconds := number * UNITS[frequency]) == 0:
         return None
-    clocks = clocks_of_series(definition, context, _last(parts, context))
+    clocks = clocks_of_series(definition, context, _last(parts, definition, context))
     first = context.parsed.schedule.after(start.replace(tzinfo=context.parsed.zone) - timedelta(seconds=1))
     if first is None:
         return None
@@ -155,7 +155,8 @@ def _days(parts: Mapping[str, str], start: datetime, context: Context) -> tuple[
     if (months and not (is_yearly and len(months) == 1)) or (is_yearly and not months):
         context.lose(f"{PATH}: INTERVAL={number} with these parts cannot be said")
         return None
-    if frequency == "DAILY" and days != EVERY_DAY:
+    has_other_days = days != EVERY_DAY if frequency == "DAILY" else "BYMONTHDAY" in parts
+    if frequency in ("DAILY", "WEEKLY") and has_other_days:
         context.lose(f"{PATH}: INTERVAL={number} with BYDAY or BYMONTHDAY cannot be said")
         return None
     week_start = rrule.WEEKDAYS.index(parts.get("WKST", "MO"))
@@ -186,7 +187,7 @@ def _chosen_days(parts: Mapping[str, str], start: datetime) -> Days | None:
 # The end, and single days
 
 
-def _last(parts: Mapping[str, str], context: Context) -> datetime | None:
+def _last(parts: Mapping[str, str], definition: Mapping[str, object], context: Context) -> datetime | None:
     """Return the last instant at which a rule with COUNT or UNTIL may fire; None: it has no end."""
     until = rrule.read_until(parts.get("UNTIL", ""))
     zone = context.parsed.zone
@@ -199,6 +200,9 @@ def _last(parts: Mapping[str, str], context: Context) -> datetime | None:
         return None
     series = series_in(context.parsed.schedule)
     if series is not None:
+        if definition.get("rdates"):  # added days are not counted
+            start, _, _ = graph.read_date_time(definition["start"], "start")
+            series = rrule.read(definition[PATH], start, start, zone)
         return last_start(series)
     rule = _periodic_in(context.parsed.schedule)
     last = instant_at(rule.last) if rule and rule.last is not None else None

@@ -10,7 +10,7 @@ from recurrence import wire
 from recurrence.translation import translate
 from recurrence.wire import quartz
 from recurrence.wire.errors import WireError
-from recurrence.wire.zone_names import LONGEST, iana_name, known_names
+from recurrence.wire.zone_names import LONGEST, known_names
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)  # texts are translated regardless of the time
 LONGEST_CORRECTED = 256  # characters
@@ -34,7 +34,7 @@ MONTHS = (
 )
 WORDS = re.compile(r"[A-Z]+|[^A-Z]+")
 TIME_MEMBERS = ("startTime", "endTime", "at", "recurrence.endTime")
-LOOSE_TIME = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[ T]+(\d{1,2}):(\d\d)(?::(\d\d))?)? ?Z?", re.ASCII)
+LOOSE_TIME = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[ T]{1,9}(\d{1,2}):(\d\d)(?::(\d\d))?)? ?Z?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def _translated(text: str, format: str, to: str, definition: Mapping[str, object
 def _with_names(fields: list[str], hour: int) -> tuple[list[str], str]:
     """Return the fields with hour 24 as 0, and with three letters of misspelled names, and a sentence about them."""
     found, sentence = list(fields), "It is written like this."
-    found[hour] = re.sub(r"(?<![0-9/])24(?![0-9])", "0", found[hour])
+    found[hour] = ",".join("0" if item == "24" else item for item in found[hour].split(","))
     if found != fields:
         sentence = "Hours are 0 to 23; midnight is 0."
     for position, names in ((hour + 2, MONTHS), (hour + 3, WEEKDAYS)):
@@ -162,24 +162,27 @@ def _zone(text: str, definition: Mapping[str, object]) -> Candidates:
     if len(text) > LONGEST:
         return
     wanted = "_".join(text.lower().split())
-    by_city = {name.lower().rpartition("/")[2]: name for name in known_names() if "/" in name}
     by_name = {name.lower(): name for name in known_names()}
-    for names in (by_city, by_name, by_city):
-        close = [wanted] if wanted in names else []
-        if names is by_name or not close:
-            close = close or get_close_matches(wanted, names, 1, CLOSE_ENOUGH)
-        if close:
-            name = iana_name(names[close[0]], "timeZone")
-            yield name, f"The zone {name} has a similar name."
+    by_city = {name.rpartition("/")[2]: name for name in by_name if "/" in name}
+    close = [by_city[wanted]] if wanted in by_city else []
+    close += get_close_matches(wanted, by_name, 1, CLOSE_ENOUGH)
+    close += [by_city[city] for city in get_close_matches(wanted, by_city, 1, CLOSE_ENOUGH)]
+    for name in close:
+        yield by_name[name], f"The zone {by_name[name]} has a similar name."
 
 
 def _rule(text: str, definition: Mapping[str, object]) -> Candidates:
     """Yield a rule without spaces, and with its FREQ where that alone was written."""
-    rule = re.sub(r"\s*([;=,:])\s*", r"\1", text.strip().upper()).replace(" ", ";").strip(";")
+    rule = " ".join(text.upper().split())
+    for sign in ";=,:":
+        rule = rule.replace(f" {sign}", sign).replace(f"{sign} ", sign)
+    rule = rule.replace(" ", ";").strip(";")
     for prefix in ("RRULE:", "RRULE=", "RULE:", "RRULE;"):
         rule = rule.removeprefix(prefix)
     yield rule, "A rule has parts with = and ; between them, and no spaces."
-    short = re.sub(r"\b(MO|TU|WE|TH|FR|SA|SU)[A-Z]*DAY\b", r"\1", rule)
+    short = rule
+    for name in WEEKDAYS:
+        short = short.replace(name, name[:2])
     yield short, "Names of weekdays have two letters in a rule."
     if not short.startswith("FREQ="):
         yield f"FREQ={short}", "A rule begins with FREQ=."
@@ -231,7 +234,7 @@ def _value(definition: Mapping[str, object], path: str) -> object:
 
 def _names(path: str) -> list[str | int]:
     """Return the names and numbers of a path such as recurrence.schedule.weekDays[0]."""
-    return [int(part) if part.isdigit() else part for part in re.split(r"[.\[]", path.replace("]", ""))]
+    return [int(part) if part.isdigit() else part for part in path.replace("]", "").replace("[", ".").split(".")]
 
 
 def _with_value(document: object, names: list[str | int], value: object) -> object:

@@ -22,7 +22,6 @@ LONGEST_TEXT = 20_000  # characters
 ZONE_VARIABLES = ("CRON_TZ", "TZ")
 AZURE_MEMBERS = ("startTime", "recurrence", "timeZone", "clockChange", "endTime")
 
-ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*(.*)")
 CRON_FIELD = re.compile(r"[0-9*?,/#LW-]+|(?:SUN|MON|TUE|WED|THU|FRI|SAT)(?:[-,#L].*)?", re.IGNORECASE)
 DURATION = re.compile(r"P(?:(\d{1,4})W)?(?:(\d{1,5})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,8})M)?(?:(\d{1,9})S)?)?", re.ASCII)
 SECONDS = (604_800, 86_400, 3600, 60, 1)  # of the groups of DURATION
@@ -128,12 +127,10 @@ def _cron(text: str) -> dict[str, object] | None:
     for line in (each.strip() for each in text.splitlines()):
         if not line or line.startswith("#"):
             continue
-        found = ASSIGNMENT.fullmatch(line)
-        if found is None:
+        name, sign, value = (part.strip() for part in line.partition("="))
+        if not (sign and name.isidentifier()):
             lines.append(line)
-            continue
-        name, value = found.groups()
-        if name in ZONE_VARIABLES:
+        elif name in ZONE_VARIABLES:
             value, _, rest = value.partition(" ")  # some schedulers write the zone before the fields
             zone = {"timeZone": value.strip("'\"")}
             lines += [rest] if rest.strip() else []

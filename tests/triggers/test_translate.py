@@ -36,6 +36,36 @@ def test_translation_is_returned(api):
     }
 
 
+@pytest.mark.parametrize("to", FORMATS)
+def test_schedule_of_any_format_is_translated_into_any_other(api, to):
+    schedule = {"format": "once", "at": "2026-05-05T08:00:00Z"}
+
+    response = api.post(ADDRESS, {"schedule": schedule, "to": to, "now": NEW_YEAR}).json()
+
+    assert response["differences"] == []
+    if to in ("cron", "solar"):
+        assert response["schedule"] is None
+        assert response["cannotSay"]
+    else:
+        assert response["cannotSay"] == []
+        back = api.post(ADDRESS, {"schedule": response["schedule"], "to": "once", "now": NEW_YEAR}).json()
+        assert back["schedule"] == schedule
+
+
+def test_removed_days_of_a_rule_are_skips_of_the_translation(api):
+    schedule = {
+        "format": "rrule",
+        "start": {"dateTime": "2026-01-05T09:00:00", "timeZone": "Europe/Berlin"},
+        "rrule": "FREQ=WEEKLY",
+        "exdates": ["2026-01-12"],
+    }
+
+    response = api.post(ADDRESS, {"schedule": schedule, "to": "cron", "now": NEW_YEAR}).json()
+
+    assert response["schedule"]["skips"] == ["2026-01-12"]
+    assert (response["cannotSay"], response["differences"]) == ([], [])
+
+
 def test_members_that_every_format_has_are_kept(api):
     members = {"skips": ["2026-12-24"], "jitter": "PT5M", "closedDays": {"calendar": "berlin", "rule": "after"}}
 
