@@ -190,6 +190,7 @@ def changed_tab(browser, to: str, **fields):
     "fields, tab, values",
     [
         ({"frequency": "Day", "times": "09:30"}, "cron", {"expression": "30 9 * * *"}),
+        ({"tab": "cron", "expression": "30 9 * * *"}, "simple", {"frequency": "Day", "times": "09:30", "start": None}),
         ({"tab": "cron", "expression": "30 9 * * 1-5"}, "quartz", {"expression": "0 30 9 ? * MON-FRI"}),
         ({"tab": "cron", "expression": "30 9 * * 1-5"}, "simple", {"frequency": "Week", "times": "09:30"}),
         ({"tab": "quartz", "expression": "0 0 9 ? * 6L"}, "simple", {"monthly_occurrences": "Friday -1"}),
@@ -202,7 +203,7 @@ def test_changing_the_tab_translates_what_was_typed(browser, collection, fields,
     form = changed_tab(browser, tab, **fields, **BERLIN)
 
     assert form["tab"].value() == tab
-    assert {name: form[name].value() for name in values} == values
+    assert {name: form[name].value() or None for name in values} == values
     if tab == "json":
         assert '"at": "2027-06-07T08:00:00Z"' in form["schedule_json"].value()
     else:
@@ -265,8 +266,8 @@ def test_tab_changes_only_the_schedule_card(browser, make_job):
         f"{SCHEDULE}?job={job.pk}&tab=cron", form_of(browser, change_url(job)) | {"password": "swordfish"}
     ).text
 
-    assert page.strip().startswith("<section") and page.strip().endswith("</section>")
-    assert "opensesame" not in page and "swordfish" not in page and 'name="uri"' not in page
+    assert (page.strip()[:8], page.strip()[-10:]) == ("<section", "</section>")
+    assert [text for text in ("opensesame", "swordfish", 'name="uri"') if text in page] == []
 
 
 def test_editor_requires_post_and_permission(browser, sign_in_as, reader, collection_of_others, make_job):

@@ -5,7 +5,6 @@ import json
 import pytest
 import time_machine
 
-from jobs.models import Job
 from tests.admin.forms import submitted
 from tests.conftest import WEDNESDAY
 from tests.jobs.schedules import WEEKDAYS

@@ -9,6 +9,7 @@ from triggers.editor.recurrence_form import (
     LIMITS,
     NEVER,
     RECURRENCE_FIELDS,
+    WORKDAYS,
     RecurrenceForm,
     fields_of,
 )
@@ -46,13 +47,27 @@ class OutlookForm(RecurrenceForm, SeriesForm):
 
     def own_document(self) -> Document:
         start = self.cleaned_data.get("event_start")
+        recurrence = self.recurrence(start.date()) if start else None
+        first_day = self._stored_first_day if self.cleaned_data["pattern"] == WORKDAYS else None
+        if recurrence and first_day:
+            recurrence["pattern"]["firstDayOfWeek"] = first_day
         return {
             "format": self.key,
             **self.span(needs_end=True),
-            "recurrence": self.recurrence(start.date()) if start else None,
+            "recurrence": recurrence,
             **self.bounds(),
             **self.clock_members(),
         }
+
+    @property
+    def _stored_first_day(self) -> str | None:
+        """The first day of the week in the stored pattern; the fields of "Every weekday" do not show it."""
+        recurrence = (self.stored or {}).get("recurrence")
+        return (
+            recurrence["pattern"].get("firstDayOfWeek")
+            if isinstance(recurrence, Mapping) and "pattern" in recurrence
+            else None
+        )
 
     @classmethod
     def values_of(cls, document: Mapping[str, Any]) -> dict[str, Any] | None:

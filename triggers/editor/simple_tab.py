@@ -183,6 +183,21 @@ class SimpleForm(ClockForm):
 MONTH_MEMBERS = {"monthDays": "month_days", "monthlyOccurrences": "monthly_occurrences"}
 
 
+def with_times(definition: Mapping[str, Any], *, has_start: bool) -> Document:
+    """Return a definition of Azure that repeats by days with the times that follow from its start.
+
+    Unless `has_start`, a start that then says nothing more is left out: it is only the next fire time.
+    """
+    recurrence, plan = definition.get("recurrence") or {}, (definition.get("recurrence") or {}).get("schedule") or {}
+    start = wall_of(definition.get("startTime"), zone_of(definition.get("timeZone"), "timeZone"), is_wall=True)
+    if start and recurrence.get("frequency") == "Day" and not plan:
+        plan = {"hours": [start.hour], "minutes": [start.minute]}
+        recurrence = {**recurrence, "schedule": plan}
+    is_said = not has_start and not recurrence.get("interval") and plan.get("hours") and plan.get("minutes")
+    members = {**definition, "recurrence": recurrence}
+    return {name: value for name, value in members.items() if name != "startTime"} if is_said else members
+
+
 def _elapsed_values(document: Mapping[str, Any]) -> dict[str, Any]:
     rendered = simple.render(document)
     interval, repeats = rendered.get("interval"), rendered.get("repeatCount")

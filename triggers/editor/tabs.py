@@ -12,7 +12,7 @@ from triggers.definitions import split_schedule
 from triggers.editor.common import CommonForm, Document, TabForm
 from triggers.editor.outlook_tab import OutlookForm
 from triggers.editor.recurrence_form import suggest_values
-from triggers.editor.simple_tab import SimpleForm
+from triggers.editor.simple_tab import SimpleForm, with_times
 from triggers.editor.text_tabs import CronForm, JSONForm, NoScheduleForm, OnceForm, QuartzForm, RuleForm, SunForm
 
 MONDAY = 0
@@ -120,7 +120,10 @@ def _translate(document: Mapping[str, Any], tab: str, now: datetime) -> Opened:
         except WireError as error:
             return Opened(tab, _suggested(tab, now), f"Nothing was translated: {error.path}: {error.message}.")
         if translation.definition is not None:
-            values = _values_of_whole(tab, {"format": to, **translation.definition}, now)
+            translated = translation.definition
+            if to == "azure" and tab == SIMPLE:
+                translated = with_times(translated, has_start=bool(definition.get("startTime")))
+            values = _values_of_whole(tab, {"format": to, **translated}, now)
             if values is not None:
                 return Opened(tab, values, *_note(title, translation.losses, translation.notes))
         losses += [loss for loss in translation.losses if loss not in losses]
