@@ -127,7 +127,7 @@ class ScheduleForm(forms.Form):
     def clean(self) -> None:
         super().clean()
         tab = self.tab_form
-        tab.cleaned_data, tab._errors = self.cleaned_data, self._errors  # the tab checks the values of this form
+        tab.share(self.cleaned_data, self.errors)
         tab.clean()
         if tab.zone_error:
             written = {"format": tab.formats[0], "timeZone": self["time_zone"].data}
@@ -249,7 +249,7 @@ class ScheduleForm(forms.Form):
 
     # Changes of the tab
 
-    def after_button(self, post: QueryDict, tab: str = "") -> Self | None:
+    def after_button(self, post: Mapping[str, str], tab: str = "") -> Self | None:
         """Return the bound form after a link or a button of the schedule editor was used; None: none was used.
 
         A pasted text that opens no other tab counts as none.
@@ -288,7 +288,7 @@ class ScheduleForm(forms.Form):
 
     def with_value(self, name: str, value: str) -> Self:
         """Return the bound form with another text in a field of the tab."""
-        data = self.data.copy()
+        data: QueryDict = self.data.copy()  # type: ignore[attr-defined]  # a form is edited after a request
         if name in self.tab_form.fields:
             data[name] = value
         return self.posted_again(data)
@@ -298,7 +298,7 @@ class ScheduleForm(forms.Form):
 
     def _reopened(self, opened: Opened, *, keeps_common: bool) -> Self:
         """Return the bound form with the fields of another tab; with `keeps_common` common fields keep their texts."""
-        data = self.data.copy()
+        data: QueryDict = self.data.copy()  # type: ignore[attr-defined]  # a form is edited after a request
         values = {name: value for name, value in opened.values.items() if value not in (None, "", [])}
         kept = set(CommonForm.base_fields) - set(values) if keeps_common else set()
         for name in set(WHEN_FIELDS) - kept:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.forms import BoundField
+from django.forms.utils import ErrorDict
 from django.utils.text import capfirst
 
 from recurrence.wire import WireError, common, json_values, simple
@@ -60,6 +61,10 @@ class TabForm(forms.Form):
         self.stored = stored
         super().__init__(*args, **kwargs)
 
+    def share(self, cleaned_data: dict[str, Any], errors: ErrorDict) -> None:
+        """Take over the values and the errors of the form that has the fields of this one."""
+        self.cleaned_data, self._errors = cleaned_data, errors
+
     def document(self) -> Document | None:
         """Return the schedule that the fields describe; None: there is none."""
         raise NotImplementedError
@@ -98,7 +103,7 @@ class TabForm(forms.Form):
 class CommonForm(TabForm):
     """The fields that every schedule has: its zone, closed days, exceptions and jitter."""
 
-    MAIN_FIELDS = ("time_zone",)
+    MAIN_FIELDS: ClassVar[tuple[str, ...]] = ("time_zone",)
     PLACES: ClassVar[Mapping[str, str]] = {
         "timeZone": "time_zone",
         "closedDays": "closed_days",
@@ -225,7 +230,7 @@ class BoundedForm(CommonForm):
     start = WallTimeField(label="Start", required=False, help_text="No run is earlier.")
     end = WallTimeField(label="End", required=False, help_text="The last possible time of a run.")
 
-    field_order = ("time_zone", "start", "end")
+    field_order: tuple[str, ...] = ("time_zone", "start", "end")
 
     @classmethod
     def values_of(cls, document: Mapping[str, Any]) -> dict[str, Any] | None:

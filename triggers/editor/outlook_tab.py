@@ -71,7 +71,9 @@ class OutlookForm(RecurrenceForm, SeriesForm):
 
     @classmethod
     def values_of(cls, document: Mapping[str, Any]) -> dict[str, Any] | None:
-        rendered = wire.render("outlook", {name: value for name, value in document.items() if name != "format"})
+        rendered: dict[str, Any] = wire.render(
+            "outlook", {name: value for name, value in document.items() if name != "format"}
+        )
         values = super().values_of(rendered)
         return None if values is None else {**values, **fields_of(rendered["recurrence"])}
 

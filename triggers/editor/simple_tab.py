@@ -143,7 +143,7 @@ class SimpleForm(ClockForm):
         if frequency not in BY_DAYS:
             return {}
         times = data.get("times") or []
-        plan = {
+        plan: Document = {
             "hours": sorted({each.hour for each in times}),
             "minutes": sorted({each.minute for each in times}),
         }
