@@ -33,11 +33,11 @@ GAPS = {
     "skip": "do not run",
 }
 REPEATS = {"first": "the first time", "second": "the second time", "both": "both times"}
-CLOCK_CHANGES = [
-    (CRON, "like cron: skipped runs once, repeated the first time"),
-    (QUARTZ, "like Quartz: skipped does not run, repeated the second time"),
-    (POLICY, "as chosen here"),
-]
+CLOCK_CHANGES = [(CRON, "like cron"), (QUARTZ, "like Quartz"), (POLICY, "as chosen here")]
+CLOCK_HELP = (
+    "Like cron: a skipped time runs once, right after the change; a repeated time runs the first time, an interval both"
+    " times. Like Quartz: a skipped time does not run; a repeated time runs the second time."
+)
 
 
 class TabForm(forms.Form):
@@ -261,7 +261,9 @@ class ClockForm(BoundedForm):
         "clockChange": ("clock_change", "gap", "repeat"),
     }
 
-    clock_change = DefaultedChoiceField(label="Clock changes", choices=CLOCK_CHANGES, initial=CRON)
+    clock_change = DefaultedChoiceField(
+        label="Clock changes", choices=CLOCK_CHANGES, initial=CRON, help_text=CLOCK_HELP
+    )
     gap = DefaultedChoiceField(label="A skipped time", choices=list(GAPS.items()), initial="next")
     repeat = DefaultedChoiceField(label="A repeated time", choices=list(REPEATS.items()), initial="first")
 
@@ -310,8 +312,10 @@ class SeriesForm(ClockForm):
     )
     clock_change = DefaultedChoiceField(
         label="Clock changes",
-        choices=[(SERIES, "like calendars: skipped runs later, repeated the first time"), *CLOCK_CHANGES],
+        choices=[(SERIES, "like calendars"), *CLOCK_CHANGES],
         initial=SERIES,
+        help_text="Like calendars: a skipped time runs later by the size of the change; a repeated time runs the first"
+        f" time. {CLOCK_HELP}",
     )
 
     @classmethod

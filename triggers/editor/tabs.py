@@ -113,7 +113,8 @@ def _written(form_class: type[TabForm], values: Mapping[str, Any], document: Map
 
 def _translate(document: Mapping[str, Any], tab: str, now: datetime) -> Opened:
     format, definition = split_schedule(document)
-    title, losses = TABS[tab].title, []
+    title = TABS[tab].title
+    losses: Sequence[str] | None = None  # of the first format that the tab writes
     for to in TABS[tab].formats:
         try:
             translation = translate(str(format), definition, to, now)
@@ -126,9 +127,9 @@ def _translate(document: Mapping[str, Any], tab: str, now: datetime) -> Opened:
             values = _values_of_whole(tab, {"format": to, **translated}, now)
             if values is not None:
                 return Opened(tab, values, *_note(title, translation.losses, translation.notes))
-        losses += [loss for loss in translation.losses if loss not in losses]
+        losses = translation.losses if losses is None else losses
     kept = _common_values(document, tab)
-    return Opened(tab, {**_suggested(tab, now), **kept}, f"{title} cannot express this schedule.", losses)
+    return Opened(tab, {**_suggested(tab, now), **kept}, f"{title} cannot express this schedule.", losses or ())
 
 
 def _note(title: str, losses: Collection[str], notes: Collection[str]) -> tuple[str, Sequence[str]]:
