@@ -1,6 +1,7 @@
 """The schedule editor in the forms of jobs and triggers: tabs, translation, corrections and stored documents."""
 
 import html
+from urllib.parse import urlencode
 
 import pytest
 import time_machine
@@ -8,7 +9,9 @@ import time_machine
 from tests.admin.forms import submitted
 from tests.conftest import WEDNESDAY
 from tests.jobs.schedules import SCHEDULES
+from tests.site.test_previews import GARBAGE
 from triggers import closed_days
+from triggers.editor.tabs import TABS
 from triggers.models import ClosedDays, Trigger
 
 ADD = "/admin/jobs/job/add/"
@@ -429,3 +432,40 @@ def test_other_pasted_text_changes_nothing(browser, collection, text):
     response = browser.post(SCHEDULE, form_of(browser, f"{ADD}?tab=quartz") | {"_pasted": text})
 
     assert (response.status_code, response.content) == (204, b"")
+
+
+# Robustness, and the zone of a new schedule
+
+
+WRONG_DOCUMENTS = (
+    *('{"recurrence": 5}', '{"recurrence": {"schedule": [1]}}', '{"format": "cron", "closedDays": 5}'),
+    *('{"format": "outlook", "recurrence": {"pattern": 1}}', '{"format": "rrule", "start": 5, "rrule": 5}'),
+    *('{"format": "once", "at": []}', '{"format": "cron", "expression": "* * * * *", "jitter": 1, "skips": 5}'),
+)
+
+
+@pytest.mark.parametrize("tab", TABS)
+def test_damaged_form_opens_each_tab_without_an_error(browser, collection, tab):
+    form = form_of(browser, f"{ADD}?tab={tab}")
+
+    for text in GARBAGE:
+        for to in ("simple", "cron", "json"):
+            fields = urlencode(dict.fromkeys(form, text) | {"tab": tab}, errors="surrogatepass").encode()
+            response = browser.post(f"{SCHEDULE}?tab={to}", fields, content_type="application/x-www-form-urlencoded")
+            assert response.status_code == 200, (text, to)
+
+
+@pytest.mark.parametrize("document", WRONG_DOCUMENTS)
+def test_wrong_document_is_not_translated(browser, collection, document):
+    for to in TABS:
+        form = changed_tab(browser, to, tab="json", schedule_json=document)
+        assert form["tab"].value() == to
+        assert to in ("json", "none") or form.opened.note
+
+
+def test_new_schedule_has_the_zone_of_the_viewer_and_a_stored_one_keeps_its_own(browser, make_job, owner):
+    type(owner).objects.update(time_zone="Europe/Berlin")
+    job = make_job()
+
+    assert form_of(browser, ADD)["time_zone"] == ["Europe/Berlin"]
+    assert form_of(browser, change_url(job))["time_zone"] == [""]
