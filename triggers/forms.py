@@ -199,7 +199,9 @@ class JobForm(ActionForm, ScheduleForm):
     @property
     def preview_field_names(self) -> str:
         """The names of the fields that a preview needs; none of them holds a secret."""
-        return ",".join(("csrfmiddlewaretoken", "collection", "first_run", "misfire", *WHEN_FIELDS, *BUTTONS))
+        return ",".join(
+            ("csrfmiddlewaretoken", "compare_days", "collection", "first_run", "misfire", *WHEN_FIELDS, *BUTTONS)
+        )
 
     def locate_error(self, error: WireError | RequestError) -> tuple[str | None, str]:
         """Return the field of the refused member (None: the whole form), and the message to show there."""

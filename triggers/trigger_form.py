@@ -173,7 +173,9 @@ class TriggerForm(ScheduleForm):
     @property
     def preview_field_names(self) -> str:
         """The names of the fields that a preview needs."""
-        return ",".join(("csrfmiddlewaretoken", "enabled", "group", "misfire", "threshold", *WHEN_FIELDS, *BUTTONS))
+        return ",".join(
+            ("csrfmiddlewaretoken", "compare_days", "enabled", "group", "misfire", "threshold", *WHEN_FIELDS, *BUTTONS)
+        )
 
     @cached_property
     def changed_data(self) -> list[str]:
