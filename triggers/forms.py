@@ -1,8 +1,8 @@
 """The form of a job: its action and schedule as fields or as JSON, and the documents that the cores check.
 
 The form owns no rule about schedules or actions.  It builds documents from its fields.  When a core refuses a member,
-the form shows the error at the field of that member.  The form has two halves, `what` (the action) and `when` (the
-schedule).  Each half is written either in fields or in JSON; the mode that the user sees is the one that is saved.
+the form shows the error at the field of that member.  The schedule is written in a tab of the schedule editor, the
+action in fields or in JSON; what the user sees is saved.
 """
 
 import re
@@ -13,6 +13,8 @@ from uuid import UUID
 
 from django import forms
 from django.db import transaction
+from django.http import QueryDict
+from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.text import capfirst
 
@@ -30,14 +32,16 @@ from triggers.definitions import (
     FORMAT,
     SCHEDULE_MEMBERS,
     JobDefinition,
+    has_same_rule,
     main_trigger,
-    schedule_document,
     split_schedule,
 )
+from triggers.first_run import refuse_present
 from triggers.models import Trigger
-from triggers.schedule_form import NOW, WHEN_FIELDS, ScheduleForm, schedule_fields, schedule_fields_can_express
+from triggers.schedule_form import BUTTONS, WHEN_FIELDS, ScheduleForm
 from triggers.scheduling import Destination, locked_job, save_job
 
+NEXT, NOW = "next", "now"  # choices of `first_run`
 MISFIRE_HELP = "At most 100 missed runs are made up, one after the other, regardless of the rule for overlapping runs."
 MISFIRE_CHOICES = [
     (Trigger.Misfire.FIRE_ONCE, "run once, as soon as possible"),
@@ -49,15 +53,23 @@ MISFIRE_CHOICES = [
 class JobForm(ActionForm, ScheduleForm):
     """The form of one job.  `job` is the job to change, None for a new one.
 
-    `collections` are those that the user may write to.  `converted_schedule` and `lost_secrets` are set after one half
-    was switched to its other mode: the schedule as written before, and the labels of the fields whose secrets were
-    lost.
+    `collections` are those that the user may write to.  `tab` is the tab of the schedule that a link has chosen.
+    `converted_schedule` and `lost_secrets` are set after the action was switched to its other mode: the schedule as
+    written before, and the labels of the fields whose secrets were lost.
     """
 
     fields: dict[str, Any]  # narrows Django's type: the fields have different classes
     converted_schedule: tuple[dict[str, Any] | None, ...] = ()
     lost_secrets: Sequence[str] = ()
     field_order = ("name", "collection", "state")
+    offers_none = True
+
+    first_run = forms.ChoiceField(
+        label="First run",
+        required=False,
+        initial=NEXT,
+        choices=[(NEXT, "at the next scheduled time"), (NOW, "now, and then on schedule")],
+    )
 
     collection = forms.ModelChoiceField(JobCollection.objects.none(), empty_label=None)
     name = forms.CharField(
@@ -87,7 +99,17 @@ class JobForm(ActionForm, ScheduleForm):
         ],
     )
 
-    def __init__(self, data=None, files=None, *, job: Job | None = None, collections=None, **kwargs):
+    def __init__(
+        self,
+        data=None,
+        files=None,
+        *,
+        job: Job | None = None,
+        collections=None,
+        now: datetime | None = None,
+        tab: str | None = None,
+        **kwargs,
+    ):
         self.job = job
         self.stored_action = job.action if job else None
         self.trigger = main_trigger(job) if job else None
@@ -95,34 +117,56 @@ class JobForm(ActionForm, ScheduleForm):
         self.fields["collection"].queryset = collections
         if job and collections is not None:
             self.fields["collection"].queryset = collections.filter(subscription=job.collection.subscription_id)
+        self.open_tab(tab, now or timezone.now())
 
-    def clean(self) -> None:
-        super().clean()
-        data = self.cleaned_data
-        is_stored_empty = self.trigger is not None and not self.trigger.definition
-        has_schedule = data.get("when") == JSON or data.get("frequency") or data.get("start")
-        if self.job and not has_schedule and not is_stored_empty:
-            self.add_error("start", "Enter a start. To run the job immediately, use Run now on its page")
+    @property
+    def is_stored(self) -> bool:
+        return self.job is not None
 
     @property
     def subscription_id(self) -> UUID | None:
         """The subscription of the job, or of the collection that is chosen for a new one; None: none is chosen."""
         if self.job:
-            return super().subscription_id
+            return self.job.collection.subscription_id
+        if self.fields["collection"].queryset is None:
+            return None
         try:
             return self.fields["collection"].clean(self["collection"].value()).subscription_id
         except forms.ValidationError:
             return None
 
-    def mode(self, half: str) -> str:
-        """Return the mode of `half` ("when" or "what"): FIELDS or JSON."""
-        return JSON if self[half].value() == JSON else FIELDS
+    def schedule(self) -> dict[str, Any] | None:
+        """Return the schedule that the form describes, with its format; None: the job has none of its own."""
+        return self.written_schedule()
+
+    def schedule_at(self, now: datetime) -> dict[str, Any] | None:
+        """Return the schedule as it is saved at `now`: a new one that repeats gets a start time.
+
+        Raises WireError.  Raises Invalid for an existing job whose schedule fires only once and not after `now`, unless
+        the user chose to run the job now.
+        """
+        schedule = self.schedule()
+        if schedule is None or schedule == self.stored_schedule:
+            return schedule
+        format, definition = split_schedule(schedule)
+        if self.job and not self.runs_now and not (self.trigger and has_same_rule(self.trigger, format, definition)):
+            refuse_present(format, definition, now, self.closed_days_id(definition))
+        return self.with_start(schedule, now)
+
+    @property
+    def runs_now(self) -> bool:
+        """True if the job also runs once now; the choice is hidden, and False, while the job has no schedule."""
+        return self["first_run"].value() == NOW and self.schedule() is not None
+
+    @property
+    def what_mode(self) -> str:
+        """The mode of the action: FIELDS or JSON."""
+        return JSON if self["what"].value() == JSON else FIELDS
 
     @cached_property
     def changed_data(self) -> list[str]:
         """The names of changed fields, without the fields that the user's choices hide."""
-        hidden = {"revision", "when", "what"} | set(WHAT_FIELDS) - self.active_fields()
-        hidden |= set(WHEN_FIELDS) if self.mode("when") == JSON else {"schedule_json"}
+        hidden = {"revision", "what"} | set(WHAT_FIELDS) - self.active_fields()
         hidden |= set() if self["first_run"].value() == NOW else {"first_run"}
         return [name for name in super().changed_data if name not in hidden]
 
@@ -156,56 +200,42 @@ class JobForm(ActionForm, ScheduleForm):
     def preview_field_names(self) -> str:
         """The names of the fields that a preview needs; none of them holds a secret."""
         return ",".join(
-            (
-                "csrfmiddlewaretoken",
-                "compare_days",
-                "collection",
-                "when",
-                "schedule_json",
-                "first_run",
-                "misfire",
-                *WHEN_FIELDS,
-            )
+            ("csrfmiddlewaretoken", "compare_days", "collection", "first_run", "misfire", *WHEN_FIELDS, *BUTTONS)
         )
-
-    def show_error(self, error: WireError | RequestError) -> None:
-        """Show an error of a core at the field that it concerns."""
-        name, message = self.locate_error(error)
-        self.add_error(name, message)
 
     def locate_error(self, error: WireError | RequestError) -> tuple[str | None, str]:
         """Return the field of the refused member (None: the whole form), and the message to show there."""
         path, message = re.sub(r"\[[0-9]+\]", "", error.path or ""), error.message
         path = {"ownSchedule": "startTime", "runNow": "first_run"}.get(path, path)
         if isinstance(error, WireError) or path.startswith(("schedule", *SCHEDULE_MEMBERS)):
-            half, (field, rest) = "when", self.find_schedule_field(path)
-        elif path.startswith("action"):
-            half, (field, rest) = "what", self.find_action_field(path)
-        else:
+            return self.locate_schedule_error(error)
+        if not path.startswith("action"):
             return (path if path in self.fields else None), capfirst(message)
-        if self.mode(half) == JSON:
-            return ("schedule_json" if half == "when" else "action_json"), f"{error.path}: {message}"
+        if self.what_mode == JSON:
+            return "action_json", f"{error.path}: {message}"
+        field, rest = self.find_action_field(path)
         return field, capfirst(f"{rest}: {message}" if rest and field else message)
 
-    def switch_mode(self, half: str, mode: str) -> "JobForm":
-        """Return the form with `half` in `mode`, and its values carried over if the new mode can express them.
+    def switch_mode(self, mode: str) -> "JobForm":
+        """Return the form with the action in `mode`, and its values carried over if the new mode can express them.
 
         If the fields cannot express the values, return this form unchanged.
         """
         values = {name: self[name].value() for name in self.fields}
-        if mode == JSON and half == "when":
-            values["schedule_json"] = self.schedule()
-        elif mode == JSON:
+        if mode == JSON:
             values["action_json"] = written(self.action())
-        elif half == "when" and schedule_fields_can_express(self.schedule()):
-            values |= schedule_fields(self.schedule())
-        elif half == "what" and action_fields_can_express(self.action()):
+        elif action_fields_can_express(self.action()):
             values |= values_of(self.action())
         else:
             return self
-        values[half] = mode
-        form = JobForm(job=self.job, collections=self.fields["collection"].queryset, initial=values)
+        values["what"] = mode
+        form = JobForm(job=self.job, collections=self.fields["collection"].queryset, now=self.now, initial=values)
         form.converted_schedule, form.lost_secrets = (self.schedule(),), self.unshown_secrets
+        return form
+
+    def posted_again(self, data: QueryDict) -> "JobForm":
+        form = JobForm(data, self.files, job=self.job, collections=self.fields["collection"].queryset, now=self.now)
+        form.is_valid()
         return form
 
 
@@ -218,7 +248,6 @@ def initial_of(job: Job | None, trigger: Trigger | None) -> dict[str, Any]:
     if job is None:
         return {}
     action = documents.render(job.action)
-    schedule = schedule_document(trigger) if trigger else None
     values = {
         "collection": job.collection,
         "name": job.name,
@@ -227,13 +256,9 @@ def initial_of(job: Job | None, trigger: Trigger | None) -> dict[str, Any]:
         "overlap": job.overlap,
         "delivery": job.delivery,
         "misfire": trigger.misfire if trigger else Trigger.Misfire.FIRE_ONCE,
-        "when": FIELDS if schedule_fields_can_express(schedule) else JSON,
         "what": FIELDS if action_fields_can_express(action) else JSON,
-        "schedule_json": schedule,
         "action_json": action,
     }
-    if values["when"] == FIELDS:
-        values |= schedule_fields(schedule)
     if values["what"] == FIELDS:
         values |= values_of(action)
     return values

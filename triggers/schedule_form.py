@@ -1,299 +1,347 @@
-"""The schedule of a job as form fields or as JSON, and the document that the wire format checks."""
+"""The schedule of a job or a trigger in a form: the fields of one tab of the schedule editor, and their document."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 from uuid import UUID
 
 from django import forms
+from django.http import QueryDict
+from django.utils import timezone
+from django.utils.text import capfirst
 
-from jobs.forms.fields import (
-    FIELDS,
-    JSON,
-    JSONDocumentField,
-    MomentField,
-    NumbersField,
-    OccurrencesField,
-    field_for_path,
-    keeps_secret,
-    parse_instant,
-)
-from jobs.models import Job
-from recurrence import wire
+from api.errors import RequestError
+from jobs.forms.fields import field_for_path
+from recurrence.wire import WireError
+from recurrence.wire.corrections import suggest_correction
+from recurrence.wire.recognition import recognize
 from triggers import closed_days
-from triggers.definitions import FORMAT, SCHEDULE_MEMBERS, has_same_rule, schedule_document, split_schedule
-from triggers.first_run import refuse_present, with_start_time
-from triggers.models import Trigger
+from triggers.definitions import has_same_rule, schedule_document, split_schedule
+from triggers.editor.common import CommonForm, TabForm
+from triggers.editor.tabs import JSON, NONE, SIMPLE, TABS, WHEN_FIELDS, Opened, change_tab, open_document
+from triggers.first_run import with_start_time
+from triggers.models import ClosedDays, Trigger
 
-NO_SCHEDULE = "None"  # a choice of `frequency`: the job has no schedule of its own
-NEXT, NOW = "next", "now"  # choices of `first_run`
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+__all__ = ["BUTTONS", "WHEN_FIELDS", "Offer", "ScheduleForm"]
 
-# the field that shows a member of the document
-PLACES = {
-    "startTime": "start",
-    "recurrence": "frequency",
-    "recurrence.interval": "interval",
-    "recurrence.count": "count",
-    "recurrence.endTime": "end",
-    "recurrence.schedule.minutes": "minutes",
-    "recurrence.schedule.hours": "hours",
-    "recurrence.schedule.weekDays": "week_days",
-    "recurrence.schedule.monthDays": "month_days",
-    "recurrence.schedule.monthlyOccurrences": "monthly_occurrences",
+RECOGNIZED = {  # formats of texts that can be pasted, as an adjective and a noun
+    "cron": "a crontab line",
+    "quartz": "a Quartz expression",
+    "rrule": "a rule of iCalendar",
+    "azure": "a recurrence of Azure",
+    "outlook": "an event of Microsoft Graph",
+    "once": "a time",
+    "simple": "an interval",
+    "solar": "an event of the sun",
 }
+ALSO_VALUES = ("once", "simple")  # formats whose texts are values of other fields too: a time and a duration
+TEXTS = ("expression", "rrule", "time_zone")  # fields whose text is the value of their member
+BUTTONS = ("_use", "_recognize", "_pasted")  # names of the buttons of the editor, and of a pasted text
+LONGEST_SHOWN = 80  # characters of a pasted text that a note shows
 
 
-class OwnScheduleField(JSONDocumentField):
-    """A job's own schedule as JSON; null if the job has none."""
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A button beside the error of `field`, which submits `button` with `value`."""
 
-    def prepare_value(self, value):
-        return "null" if value is None else super().prepare_value(value)
-
-    def read(self, text: str) -> dict[str, Any] | None:  # type: ignore[override]
-        return None if text == "null" else super().read(text)
-
-    def has_changed(self, initial, data) -> bool:
-        try:
-            return self.to_python(data) != initial
-        except forms.ValidationError:
-            return True
+    field: str
+    button: str
+    value: str
+    label: str
 
 
 class ScheduleForm(forms.Form):
-    """The fields of a schedule.
+    """The tab of the schedule editor that is open, and its fields.
 
-    `trigger` has the stored schedule; None: there is none.  `job` is None for a new job.
+    `trigger` has the stored schedule; None: there is none.  `tab_form` has the fields of the tab; this form shares
+    them, with their values and errors.  `opened` says what a change of the tab has kept.
     """
 
     fields: dict[str, Any]  # narrows Django's type: the fields have different classes
-    job: Job | None = None
     trigger: Trigger | None = None
+    tab_form: TabForm
+    opened: Opened
+    _document: dict[str, Any] | None = None
+    _corrections: Sequence[Offer] = ()
+    offers_none = False  # True: the job may have no schedule
 
-    first_run = forms.ChoiceField(
-        label="First run",
-        required=False,
-        initial=NEXT,
-        choices=[(NEXT, "at the next scheduled time"), (NOW, "now, and then on schedule")],
-    )
-    frequency = forms.ChoiceField(
-        label="Repeats",
-        required=False,
-        choices=[
-            ("", "Once"),
-            ("Minute", "Every … minutes"),
-            ("Hour", "Every … hours"),
-            ("Day", "Every … days"),
-            ("Week", "Every … weeks"),
-            ("Month", "Every … months"),
-            (NO_SCHEDULE, "Only manually or by triggers"),
-        ],
-    )
-    interval = NumbersField(
-        label="Interval", required=False, help_text="1 if empty: every minute, every hour and so on."
-    )
-    start = MomentField(label="Start, in UTC", required=False, help_text="The next scheduled time if empty.")
-    end = MomentField(label="End, in UTC", required=False, help_text="The last possible time of a run.")
-    count = NumbersField(label="Run at most", required=False, help_text="Number of runs. Unlimited if empty.")
-    hours = NumbersField(
-        label="Hours, in UTC", required=False, help_text="0 to 23, such as 9, 17. The hour of the start if empty."
-    )
-    minutes = NumbersField(
-        label="Minutes",
-        required=False,
-        help_text="0 to 59, such as 0, 30. Without hours, it runs every hour.",
-    )
-    week_days = forms.MultipleChoiceField(
-        label="Weekdays",
-        required=False,
-        choices=[(day, day[:3]) for day in WEEKDAYS],
-        widget=forms.CheckboxSelectMultiple,
-        help_text="The weekday of the start if none is chosen.",
-    )
-    month_days = NumbersField(
-        label="Days of the month", required=False, help_text="1 to 31; -1 is the last day, -2 the day before."
-    )
-    monthly_occurrences = OccurrencesField(
-        label="Weekdays of the month",
-        required=False,
-        help_text="Friday 1 is the first Friday, Friday -1 the last, Friday every Friday.",
-    )
-    when = forms.ChoiceField(choices=[(FIELDS, FIELDS), (JSON, JSON)], initial=FIELDS, widget=forms.HiddenInput)
-    schedule_json = OwnScheduleField(
-        label="Schedule as JSON",
-        required=False,
-        help_text=f"format is one of {', '.join(wire.MEMBERS)}; azure if left out. null: it runs only manually and by"
-        " triggers.",
-    )
+    tab = forms.CharField(widget=forms.HiddenInput)
+
+    def open_tab(self, chosen: str | None, now: datetime) -> None:
+        """Add the fields of the tab that was posted or chosen, or else of the one that shows the stored schedule.
+
+        A tab that was chosen shows the stored schedule translated.
+        """
+        self.now, stored = now, self.stored_schedule
+        self.own_tab = self._open_stored(now)
+        posted = self["tab"].value() if self.is_bound or "tab" in self.initial else chosen
+        name = posted if posted in self.tab_keys else self.own_tab.tab
+        self.opened = self.own_tab
+        if name != self.own_tab.tab:
+            is_translated = not self.is_bound and chosen == name
+            self.opened = change_tab(stored, name, now) if is_translated else Opened(name, {})
+        zone = {} if stored else self.initial_zone
+        self.tab_form = TABS[name](
+            self.data if self.is_bound else None,
+            initial={**zone, **self.opened.values, **self.initial},
+            stored=stored,
+            closed_day_names=self._closed_day_names(),
+        )
+        if "schedule_json" in self.tab_form.fields:
+            self.tab_form.fields["schedule_json"].allows_null = self.offers_none
+        self.fields |= self.tab_form.fields
+        self.initial = {**self.tab_form.initial, "tab": self.own_tab.tab if self.is_bound else name}
+        self.order_fields([*(self.field_order or ()), "tab", *self.tab_form.fields])
+
+    def _open_stored(self, now: datetime) -> Opened:
+        if self.trigger:
+            return open_document(self.stored_schedule, self.trigger.anchored_at)
+        return Opened(NONE if self.offers_none and self.is_stored else SIMPLE, {})
+
+    @property
+    def is_stored(self) -> bool:
+        """Return True if the form changes something that exists."""
+        return self.trigger is not None
+
+    @property
+    def initial_zone(self) -> dict[str, str]:
+        """The time zone of a new schedule: that of the viewer."""
+        name = timezone.get_current_timezone_name()
+        return {} if name == "UTC" else {"time_zone": name}
+
+    @property
+    def tab_keys(self) -> list[str]:
+        return [name for name in TABS if name != NONE or self.offers_none]
+
+    @property
+    def tab_name(self) -> str:
+        return self.tab_form.key
+
+    @property
+    def tabs(self) -> list[type[TabForm]]:
+        return [TABS[name] for name in self.tab_keys]
 
     def clean(self) -> None:
         super().clean()
-        if self.cleaned_data.get("when") == FIELDS:
-            for name in ("interval", "count"):
-                if len(self.cleaned_data.get(name) or []) > 1:
-                    self.add_error(name, "Enter one number")
+        tab = self.tab_form
+        tab.share(self.cleaned_data, self.errors)
+        tab.clean()
+        if tab.zone_error:
+            written = {"format": tab.formats[0], "timeZone": self["time_zone"].data}
+            self._offer_correction("time_zone", written, tab.zone_error)
+        if "schedule_json" in tab.fields and "schedule_json" in self.cleaned_data:
+            self._clean_json(tab)
+        if self.has_valid_schedule:
+            try:
+                self._document = tab.document()
+            except WireError as error:
+                self.show_error(error)
 
-    def clean_schedule_json(self) -> dict[str, Any] | None:
-        """Return the document with its format and without nulls.  A document that is stored is not checked."""
-        document = self.cleaned_data["schedule_json"]
-        if document is None:
-            return None
-        document = {"format": FORMAT} | {name: value for name, value in document.items() if value is not None}
-        if document != self.stored_schedule:
-            _refuse_unknown(document)
-        return document
+    def _clean_json(self, tab: TabForm) -> None:
+        try:
+            self.cleaned_data["schedule_json"] = tab.clean_schedule_json()  # type: ignore[attr-defined]
+        except forms.ValidationError as error:
+            self.add_error("schedule_json", error)
+
+    @property
+    def has_valid_schedule(self) -> bool:
+        return "tab" not in self.errors and not set(self.tab_form.fields) & set(self.errors)
 
     @property
     def stored_schedule(self) -> dict[str, Any] | None:
         return schedule_document(self.trigger) if self.trigger else None
 
-    def schedule(self) -> dict[str, Any] | None:
-        """Return the schedule that the form describes, with its format; None: the job has none of its own.
-
-        If no field of the schedule was changed, return the stored one unchanged, so that saving another field does not
-        count as a new schedule.
-        """
-        if self.cleaned_data["when"] == JSON:
-            return self.cleaned_data["schedule_json"]
-        stored = self.stored_schedule
-        if stored and schedule_fields_can_express(stored) and not set(WHEN_FIELDS) & set(self.changed_data):
-            return stored
-        if self.cleaned_data["frequency"] == NO_SCHEDULE:
-            return None
-        return {"format": FORMAT, **schedule_of(self.cleaned_data)}
-
-    def schedule_at(self, now: datetime) -> dict[str, Any] | None:
-        """Return the schedule as it is saved at `now`: a new one that repeats gets a start time.
-
-        Raises WireError.  Raises Invalid for an existing job whose schedule fires only once and not after `now`, unless
-        the user chose to run the job now.
-        """
-        schedule = self.schedule()
-        if schedule is None or schedule == self.stored_schedule:
-            return schedule
-        format, definition = split_schedule(schedule)
-        if self.trigger and has_same_rule(self.trigger, format, definition):
-            return schedule
-        days_id = self.closed_days_id(definition)
-        if self.job and not self.runs_now:
-            refuse_present(format, definition, now, days_id)
-        counted_from = self.trigger.previous_fire_at if self.trigger else None
-        return {"format": format, **with_start_time(format, definition, now, counted_from, days_id)}
-
     @property
     def subscription_id(self) -> UUID | None:
-        """The subscription of the job; None while a new job has none."""
-        return self.job.collection.subscription_id if self.job else None
+        """The subscription whose closed days the schedule may name; None: it is not known yet."""
+        raise NotImplementedError
 
     def closed_days_id(self, definition: Mapping[str, Any]) -> UUID | None:
         """Return the newest version of the calendar that a definition names; None without a calendar of that name."""
         subscription_id = self.subscription_id
         return closed_days.current_version_id(subscription_id, definition) if subscription_id else None
 
-    @property
-    def runs_now(self) -> bool:
-        """True if the job also runs once now; the choice is hidden, and False, while the job has no schedule."""
-        return self["first_run"].value() == NOW and self.schedule() is not None
+    def _closed_day_names(self) -> list[str]:
+        subscription_id = self.subscription_id
+        if subscription_id is None:
+            return []
+        return list(
+            ClosedDays.objects.filter(subscription_id=subscription_id).order_by("name").values_list("name", flat=True)
+        )
 
-    def find_schedule_field(self, path: str) -> tuple[str | None, str]:
-        """Return the field of the member `path`, or of a member that contains it, and the rest of the path."""
-        return field_for_path(PLACES, path)
+    def written_schedule(self) -> dict[str, Any] | None:
+        """Return the schedule that the form describes, with its format; None: there is none.
+
+        If no field of the schedule was changed, return the stored one unchanged, so that saving another field does not
+        count as a new schedule.  Members whose fields were not changed stay as they are stored.
+        """
+        document, stored = self._document, self.stored_schedule
+        if document is None or stored is None or self.tab_name != self.own_tab.tab:
+            return document
+        changed = self.changed_schedule_fields
+        return _with_unchanged(self.tab_form, document, stored, changed) if changed else stored
+
+    @cached_property
+    def changed_data(self) -> list[str]:
+        """The names of changed fields, without those that other choices hide."""
+        hidden = {"tab"} | self.tab_form.unused_fields
+        return [name for name in super().changed_data if name not in hidden]
+
+    @cached_property
+    def changed_schedule_fields(self) -> set[str]:
+        return set(self.changed_data) & set(self.tab_form.fields)
+
+    def with_start(self, document: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+        """Return a new schedule as it is saved at `now`: one that repeats gets a start time.  Raises WireError."""
+        format, definition = split_schedule(document)
+        if self.trigger and has_same_rule(self.trigger, format, definition):
+            return dict(document)
+        counted_from = self.trigger.previous_fire_at if self.trigger else None
+        days_id = self.closed_days_id(definition)
+        return {"format": format, **with_start_time(format, definition, now, counted_from, days_id)}
+
+    # Errors, with offers to correct them
+
+    def show_error(self, error: WireError | RequestError) -> None:
+        """Show an error of a core at the field that it concerns."""
+        name, message = self.locate_error(error)
+        self.add_error(name, message)
+        if isinstance(error, WireError) and name and self._document:
+            self._offer_correction(name, self._document, error)
+
+    def _offer_correction(self, name: str, document: Mapping[str, Any], error: WireError) -> None:
+        """Offer the likely value of a field whose text is a member of `document`."""
+        if name not in TEXTS:
+            return
+        correction = suggest_correction(*split_schedule(document), error)
+        if correction:
+            value = str(correction.value)
+            self._corrections = [*self._corrections, Offer(name, "_use", f"{name}:{value}", f"Use {value}")]
+
+    def locate_error(self, error: WireError | RequestError) -> tuple[str | None, str]:
+        raise NotImplementedError
+
+    def locate_schedule_error(self, error: WireError | RequestError) -> tuple[str | None, str]:
+        """Return the field of the refused member of the schedule, and the message to show there."""
+        if self.tab_name == JSON:
+            return "schedule_json", f"{error.path}: {error.message}"
+        path = re.sub(r"\[[0-9]+\]", "", error.path or "")
+        field, rest = field_for_path(self.tab_form.PLACES, path)
+        if field is None:
+            return self.tab_form.main, capfirst(error.message)
+        return field, capfirst(f"{rest}: {error.message}" if rest else error.message)
+
+    @cached_property
+    def offers(self) -> list[Offer]:
+        """The ways out of the errors of the schedule: a correction, or the tab that knows the text."""
+        return [*self._corrections, *self._other_tabs()]
+
+    def _other_tabs(self) -> Iterator[Offer]:
+        for name in self.tab_form.fields:
+            text = self[name].data if name in self.errors else None
+            document = _recognize_elsewhere(text, self.tab_name) if isinstance(text, str) else None
+            opened = self._open_recognized(document) if document else None
+            if opened and opened.tab != self.tab_name:
+                yield Offer(name, "_recognize", name, f"Open in {TABS[opened.tab].title}")
+
+    # Changes of the tab
+
+    def after_button(self, post: Mapping[str, str], tab: str = "") -> Self | None:
+        """Return the bound form after a link or a button of the schedule editor was used; None: none was used.
+
+        A pasted text that opens no other tab counts as none.
+        """
+        if tab:
+            return self.in_tab(tab, self.now)
+        if "_use" in post:
+            name, _, value = post["_use"].partition(":")
+            return self.with_value(name, value)
+        if "_recognize" in post:
+            return self.recognized(post.get(post["_recognize"], "")) or self
+        return self.recognized(post["_pasted"]) if "_pasted" in post else None
+
+    def in_tab(self, name: str, now: datetime) -> Self:
+        """Return the bound form with the tab `name` open, and the schedule that was posted translated."""
+        if name not in self.tab_keys or name == self.tab_name:
+            return self
+        if not self.has_valid_schedule:
+            note = f"Nothing was translated: {self.tab_form.title} has errors."
+            return self._reopened(Opened(name, change_tab(None, name, now).values, note), keeps_common=True)
+        is_untouched = self.stored_schedule is None and not self.changed_schedule_fields
+        document = None if is_untouched else self.written_schedule()
+        return self._reopened(change_tab(document, name, now), keeps_common=document is None)
+
+    def recognized(self, text: str) -> Self | None:
+        """Return the bound form with the schedule that a pasted text means; None: it opens no other tab."""
+        document = _recognize_elsewhere(text, self.tab_name)
+        if document is None:
+            return None
+        opened = self._open_recognized(document)
+        if opened.tab == self.tab_name:
+            return None
+        shown = text.strip() if len(text.strip()) <= LONGEST_SHOWN else f"{text.strip()[:LONGEST_SHOWN]}…"
+        note = f"Recognized {RECOGNIZED[document['format']]}: {shown}"
+        return self._reopened(Opened(opened.tab, opened.values, note), keeps_common=True)
+
+    def with_value(self, name: str, value: str) -> Self:
+        """Return the bound form with another text in a field of the tab."""
+        data: QueryDict = self.data.copy()  # type: ignore[attr-defined]  # a form is edited after a request
+        if name in self.tab_form.fields:
+            data[name] = value
+        return self.posted_again(data)
+
+    def _open_recognized(self, document: Mapping[str, Any]) -> Opened:
+        return open_document(document, self.now)
+
+    def _reopened(self, opened: Opened, *, keeps_common: bool) -> Self:
+        """Return the bound form with the fields of another tab; with `keeps_common` common fields keep their texts."""
+        data: QueryDict = self.data.copy()  # type: ignore[attr-defined]  # a form is edited after a request
+        values = {name: value for name, value in opened.values.items() if value not in (None, "", [])}
+        kept = set(CommonForm.base_fields) - set(values) if keeps_common else set()
+        for name in set(WHEN_FIELDS) - kept:
+            data.pop(name, None)
+        data["tab"] = opened.tab
+        for name, field in TABS[opened.tab](closed_day_names=[values.get("closed_days", "")]).fields.items():
+            value = values.get(name, field.initial)
+            if name not in data and value is not None:
+                _set_text(data, name, field, value)
+        form = self.posted_again(data)
+        form.opened = opened
+        return form
+
+    def posted_again(self, data: QueryDict) -> Self:
+        """Return a form of the same object that `data` was posted to."""
+        raise NotImplementedError
 
 
-WHEN_FIELDS = tuple(PLACES.values())
-SCHEDULE_FIELDS = {"minutes": "minutes", "hours": "hours", "weekDays": "week_days", "monthDays": "month_days"}
-RECURRENCE_MEMBERS = {"frequency", "interval", "count", "endTime", "schedule"}
-PLAN_MEMBERS = {*SCHEDULE_FIELDS, "monthlyOccurrences"}
+def _set_text(data: QueryDict, name: str, field: forms.Field, value: Any) -> None:
+    shown = field.prepare_value(value)
+    if isinstance(field, forms.MultipleChoiceField):
+        data.setlist(name, shown)
+    else:
+        data[name] = str(shown) if isinstance(field, forms.ChoiceField) else field.widget.format_value(shown) or ""
 
 
-def schedule_fields_can_express(schedule: Mapping | None) -> bool:
-    """Return True if the form's fields can show the whole schedule: each member has a field that keeps its value."""
-    if schedule is None:
-        return True
-    format, definition = split_schedule(schedule)
-    if format != FORMAT:
-        return False
-    recurrence = definition.get("recurrence") or {}
-    plan = recurrence.get("schedule") or {} if isinstance(recurrence, Mapping) else None
-    if not isinstance(plan, Mapping) or not set(plan) <= PLAN_MEMBERS:
-        return False
-    if not (set(definition) <= set(SCHEDULE_MEMBERS) and set(recurrence) <= RECURRENCE_MEMBERS):
-        return False
-    times = (definition.get("startTime"), recurrence.get("endTime"))
-    if any(text is not None and parse_instant(text) is None for text in times):
-        return False
-    values = schedule_fields(definition)
-    return all(
-        keeps_secret(ScheduleForm.base_fields[name], value) for name, value in values.items() if value is not None
-    )
-
-
-def schedule_fields(schedule: Mapping | None) -> dict[str, Any]:
-    """Return the values of the fields that show a schedule of the format FORMAT; None: the job has none of its own."""
-    if schedule is None:
-        return dict.fromkeys(WHEN_FIELDS) | {"frequency": NO_SCHEDULE}
-    recurrence = schedule.get("recurrence") or {}
-    plan = recurrence.get("schedule") or {}
-    values: dict[str, Any] = dict.fromkeys(WHEN_FIELDS)
-    values["frequency"] = str(recurrence.get("frequency") or "").capitalize()
-    values["start"], values["end"] = (
-        parse_instant(schedule.get("startTime")),
-        parse_instant(recurrence.get("endTime")),
-    )
-    for name in ("interval", "count"):
-        values[name] = _as_list(recurrence.get(name))
-    for member, name in SCHEDULE_FIELDS.items():
-        values[name] = _as_list(plan.get(member))
-    values["week_days"] = [str(day).capitalize() for day in values["week_days"] or []]
-    values["monthly_occurrences"] = plan.get("monthlyOccurrences")
-    return values
-
-
-def schedule_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the definition of the fields.  Fields for days that the frequency hides are ignored."""
-    frequency = values.get("frequency")
-    plan = {"minutes": values.get("minutes"), "hours": values.get("hours")}
-    if frequency == "Week":
-        plan["weekDays"] = values.get("week_days")
-    if frequency == "Month":
-        plan["monthDays"] = values.get("month_days")
-        plan["monthlyOccurrences"] = values.get("monthly_occurrences")
-    recurrence = {
-        "frequency": frequency,
-        "interval": _single(values.get("interval")),
-        "count": _single(values.get("count")),
-        "endTime": _format_instant(values.get("end")),
-        "schedule": _without_empty(plan),
+def _with_unchanged(
+    tab: TabForm, document: dict[str, Any], stored: Mapping[str, Any], changed: set[str]
+) -> dict[str, Any]:
+    """Return the document with the stored members whose fields were not changed."""
+    if not tab.SOURCES or document["format"] != stored["format"]:
+        return document
+    members = {
+        name: (document if set(tab.SOURCES.get(name, ())) & changed else stored).get(name)
+        for name in {**stored, **document}
     }
-    return _without_empty(
-        {
-            "startTime": _format_instant(values.get("start")),
-            "recurrence": _without_empty(recurrence) if frequency else None,
-        }
-    )
+    return {name: value for name, value in members.items() if value is not None}
 
 
-def _refuse_unknown(schedule: Mapping[str, Any]) -> None:
-    """Raise ValidationError for an unknown format, and for a member that the format does not have."""
-    format, definition = split_schedule(schedule)
-    if not isinstance(format, str) or format not in wire.MEMBERS:
-        raise forms.ValidationError(f"format: must be one of {', '.join(wire.MEMBERS)}")
-    unknown = next(wire.unknown_members(definition, wire.MEMBERS[format]), None)
-    if unknown:
-        raise forms.ValidationError(f"{unknown.path[:100]}: is not known here; use {', '.join(unknown.known)}")
-
-
-def _without_empty(members: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in members.items() if value not in (None, "", [], {})}
-
-
-def _as_list(value: object) -> list | None:
-    return value if value is None or isinstance(value, list) else [value]
-
-
-def _single(values: list | None):
-    return values[0] if values else None
-
-
-def _format_instant(moment: datetime | None) -> str | None:
-    return f"{moment:%Y-%m-%dT%H:%M:%SZ}" if moment else None
+def _recognize_elsewhere(text: str, tab: str) -> dict[str, Any] | None:
+    """Return the document that a text means; None: it means none, or only a value of a field."""
+    if tab == JSON and text.lstrip().startswith("{"):
+        return None
+    document = recognize(text)
+    is_value = document is not None and document["format"] in ALSO_VALUES and not text.lstrip().startswith("{")
+    return None if is_value else document

@@ -13,17 +13,19 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from accounts.models import Role
 from accounts.visibility import rows_visible_to
+from accounts.zones import zone_choices
 from api.errors import RequestError
 from jobs.credentials import certificate_row
 from jobs.forms.fields import FIELDS, JSON
-from jobs.models import JobCollection
+from jobs.models import Job, JobCollection
 from jobs.pages.jobs import warning_rows
 from jobs.pages.next_runs import next_run_in_words
 from jobs.pages.schedule_preview import preview_job_form
 from recurrence.wire import WireError
+from triggers.editor.views import editor_response
 from triggers.forms import JobForm
 
-SWITCHES = {f"{half}:{mode}" for half in ("when", "what") for mode in (FIELDS, JSON)}
+SWITCHES = {f"what:{mode}": mode for mode in (FIELDS, JSON)}
 
 
 class JobFormPages:
@@ -43,13 +45,16 @@ class JobFormPages:
             request.FILES or None,
             job=job,
             collections=self._writable(request),
+            now=now,
+            tab=request.GET.get("tab"),
             initial=_initial_values(request),
         )
         if request.method == "POST":
             switch = request.POST.get("_switch", "")
             is_valid = form.is_valid()
-            if switch:
-                form = form.switch_mode(*switch.split(":", 1)) if is_valid and switch in SWITCHES else form
+            edited = form.after_button(request.POST)
+            if edited or switch:
+                form = edited or (form.switch_mode(SWITCHES[switch]) if is_valid and switch in SWITCHES else form)
             elif is_valid and "_preview" not in request.POST:
                 response = self._save(request, form, now)
                 if response is not None:
@@ -66,8 +71,9 @@ class JobFormPages:
             "needs_collection": job is None and not form.fields["collection"].queryset.exists(),
             "job_warnings": warning_rows(job, now) if job else [],
             "title": f"Edit {job.name}" if job else "New job",
-            "when_mode": form.mode("when"),
-            "what_mode": form.mode("what"),
+            "editor_url": _editor_url(job),
+            "zones": [zone for zone, _ in zone_choices()],
+            "what_mode": form.what_mode,
             **self._preview_context(form, now),
         }
         return TemplateResponse(request, "admin/jobs/job/form.html", context)
@@ -93,17 +99,30 @@ class JobFormPages:
 
     def preview_view(self, request) -> HttpResponse:
         """Render the preview of the schedule in the posted form. The page requests it while the user types."""
+        form = self._posted_form(request)
+        return TemplateResponse(request, "admin/jobs/job/_preview.html", self._preview_context(form, form.now))
+
+    def schedule_view(self, request) -> HttpResponse:
+        """Render the schedule editor after a tab, a correction or a pasted text has changed it."""
+        form = self._posted_form(request)
+        return editor_response(request, form, _editor_url(form.job))
+
+    def _posted_form(self, request) -> JobForm:
         if request.method != "POST":
             raise Http404
         job = self.find_changeable(request, request.GET["job"]) if "job" in request.GET else None
         if job is None and not self.has_add_permission(request):
             raise PermissionDenied
-        form = JobForm(request.POST, job=job, collections=self._writable(request))
+        form = JobForm(request.POST, job=job, collections=self._writable(request), now=timezone.now())
         form.is_valid()
-        return TemplateResponse(request, "admin/jobs/job/_preview.html", self._preview_context(form, timezone.now()))
+        return form
 
     def _preview_context(self, form: JobForm, now: datetime) -> dict:
         return {"preview": preview_job_form(form, now), "now": now}
+
+
+def _editor_url(job: Job | None) -> str:
+    return f"{reverse('admin:jobs_job_schedule')}?{f'job={job.pk}&' if job else ''}"
 
 
 def _initial_values(request) -> dict:

@@ -125,6 +125,7 @@ class JobAdmin(JobPages, JobActionViews, JobFormPages, DomainErrorAdminMixin):
         site = self.admin_site.admin_view
         return [
             path("preview/", site(self.preview_view), name="jobs_job_preview"),
+            path("schedule/", site(self.schedule_view), name="jobs_job_schedule"),
             path("<int:object_id>/", site(self.page_view), name="jobs_job_page"),
             path("<int:object_id>/document/", site(self.document_view), name="jobs_job_document"),
             path("<int:object_id>/run/", site(self.run_view), name="jobs_job_run"),

@@ -60,7 +60,7 @@ def _read(definition: Mapping[str, object]) -> tuple[SolarRule, Clocks]:
         faults.read(_degrees, definition.get(name), name, highest)
         for name, highest in (("latitude", 90), ("longitude", 180))
     )
-    offset = faults.read(_offset, definition.get("offset"))
+    offset = faults.read(read_offset, definition.get("offset"))
     zone = faults.read(read_display_zone, definition)
     bounds = faults.read(read_clocks, {name: definition.get(name) for name in ("startTime", "endTime")})
     faults.refuse()
@@ -79,7 +79,7 @@ def _degrees(value: object, path: str, highest: int) -> float:
     return json_values.number(value, path, -highest, highest)
 
 
-def _offset(value: object) -> timedelta:
+def read_offset(value: object) -> timedelta:
     if value is None:
         return NOTHING
     match = OFFSET.fullmatch(json_values.text(value, "offset"))

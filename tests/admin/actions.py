@@ -6,7 +6,7 @@ ADD = "/admin/jobs/job/add/"
 FORM = {
     "name": "backup",
     "state": "enabled",
-    "when": "fields",
+    "tab": "simple",
     "what": "fields",
     "frequency": "Day",
     "start": "2027-01-05T08:00",

@@ -10,7 +10,7 @@ from django.test import Client
 from accounts.models import ApiToken, Membership, Role, Subscription, User
 from jobs.models import Job, JobCollection, Run
 
-FORM = {"name": "new", "when": "json", "what": "json", "schedule_json": "{}", "action_json": "{}"}
+FORM = {"name": "new", "tab": "json", "what": "json", "schedule_json": "{}", "action_json": "{}"}
 
 
 @pytest.fixture

@@ -49,12 +49,12 @@ def test_certificate_is_described_and_kept_on_saving(browser, make_job, authorit
 
 @pytest.mark.parametrize("action", ALL_KINDS.values(), ids=ALL_KINDS)
 def test_each_action_kind_is_shown_as_fields(browser, make_job, action):
-    assert browser.get(edit_url(make_job(action=action))).context["form"].mode("what") == "fields"
+    assert browser.get(edit_url(make_job(action=action))).context["form"].what_mode == "fields"
 
 
 @pytest.mark.parametrize("action", ONLY_AS_JSON.values(), ids=ONLY_AS_JSON)
 def test_action_that_fields_cannot_express_is_shown_as_json(browser, make_job, action):
-    assert browser.get(edit_url(make_job(action=action))).context["form"].mode("what") == "json"
+    assert browser.get(edit_url(make_job(action=action))).context["form"].what_mode == "json"
 
 
 @pytest.mark.parametrize("name", [name for name in ALL_KINDS if name != "plain"])
@@ -106,7 +106,7 @@ def test_members_without_a_field_are_kept():
 def test_document_that_fields_cannot_express_stays_json(post, document):
     response = post(_switch="what:fields", what="json", action_json=json.dumps(document))
 
-    assert response.context["form"].mode("what") == "json"
+    assert response.context["form"].what_mode == "json"
     assert not action_fields_can_express(document)
 
 

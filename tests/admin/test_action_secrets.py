@@ -68,7 +68,7 @@ WITH_SECRETS = [
 
 
 @pytest.mark.parametrize("fields", WITH_SECRETS)
-@pytest.mark.parametrize("button", [{"interval": "0"}, {"_preview": "1"}, {"_switch": "when:json"}])
+@pytest.mark.parametrize("button", [{"interval": "0"}, {"_preview": "1"}, {"_use": "interval:2"}])
 def test_entered_secret_is_not_sent_back_to_the_page(post, fields, button):
     response = post(**fields, **button)
 

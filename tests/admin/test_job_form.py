@@ -12,9 +12,7 @@ from jobs.models import Job
 from tests.admin.forms import submitted
 from tests.conftest import ACTION, WEDNESDAY
 from triggers.dispatch import dispatch_due
-from triggers.forms import initial_of
 from triggers.models import Trigger
-from triggers.schedule_form import schedule_of
 
 ADD = "/admin/jobs/job/add/"
 PREVIEW = "/admin/jobs/job/preview/"
@@ -22,7 +20,7 @@ PREVIEW = "/admin/jobs/job/preview/"
 FORM = {
     "name": "backup",
     "state": "enabled",
-    "when": "fields",
+    "tab": "simple",
     "what": "fields",
     "frequency": "Day",
     "interval": "",
@@ -66,8 +64,7 @@ def test_job_form_fields_become_documents(post):
         interval="2",
         count="10",
         end="2028-01-01T00:00",
-        hours="9, 17",
-        minutes="0 30",
+        times="09:00, 09:30, 17:00, 17:30",
         week_days=["Monday", "Friday"],
         method="POST",
         uri="https://example.com/x",
@@ -109,23 +106,11 @@ def test_job_form_fields_become_documents(post):
     assert (job.overlap, job.delivery, trigger.misfire) == ("queue_one", "at_most_once", "skip")
 
 
-def test_initial_values_of_a_job_give_the_same_schedule(make_job):
-    recurrence = {
-        "frequency": "Month",
-        "interval": 3,
-        "schedule": {"hours": [5], "monthlyOccurrences": [{"day": "Friday", "Occurrence": -1}]},
-    }
-    job = make_job(schedule={"startTime": "2026-01-05T08:00:00Z", "recurrence": recurrence})
-
-    values = initial_of(job, job.triggers.get())
-
-    assert schedule_of(values) == job.triggers.get().definition
-
-
 def test_a_job_without_recurrence_runs_once(post):
-    post(frequency="")
+    post(tab="once", at="2027-01-05T08:00")
 
-    assert Trigger.objects.get().definition == {"startTime": "2027-01-05T08:00:00Z"}
+    trigger = Trigger.objects.get()
+    assert (trigger.format, trigger.definition) == ("once", {"at": "2027-01-05T08:00:00Z"})
 
 
 def test_days_of_other_frequencies_are_ignored(post):
@@ -140,7 +125,7 @@ def test_days_of_other_frequencies_are_ignored(post):
         ({"interval": "0"}, "interval", "Must be 1 to"),
         ({"interval": "two"}, "interval", "two"),
         ({"interval": "1 2"}, "interval", "Enter one number"),
-        ({"hours": "25"}, "hours", "25"),
+        ({"times": "25:00"}, "times", "'25:00' is not a time of day"),
         ({"frequency": "Month", "month_days": "32"}, "month_days", "32"),
         ({"frequency": "Month", "month_days": "1", "monthly_occurrences": "Friday 1"}, "monthly_occurrences", "Cannot"),
         ({"frequency": "Month", "monthly_occurrences": "Freitag 1"}, "monthly_occurrences", "Freitag"),
@@ -236,7 +221,7 @@ def test_new_password_replaces_the_old_one_and_is_not_logged(post, make_job, bro
     job.refresh_from_db()
     assert job.action.secrets == {"request.authentication.password": "swordfish"}
     entry = LogEntry.objects.get()
-    assert entry.get_change_message() == "Changed Start, in UTC and Password."
+    assert entry.get_change_message() == "Changed Start and Password."
     assert "swordfish" not in entry.change_message
 
 
@@ -279,7 +264,7 @@ def test_visible_json_is_saved(post):
         },
     }
 
-    post(when="json", what="json", schedule_json=json.dumps(schedule), action_json=json.dumps(queue), frequency="Day")
+    post(tab="json", what="json", schedule_json=json.dumps(schedule), action_json=json.dumps(queue), frequency="Day")
 
     job = Job.objects.get()
     assert job.triggers.get().definition["recurrence"] == schedule["recurrence"]
@@ -289,31 +274,15 @@ def test_visible_json_is_saved(post):
 
 @pytest.mark.parametrize("text", ["[1]", "{", '{"x": 1e999}', '{"x": "\\ud800"}', "[" * 9000])
 def test_invalid_json_is_refused_at_its_field(post, text):
-    response = post(when="json", schedule_json=text)
+    response = post(tab="json", schedule_json=text)
 
     assert list(response.context["form"].errors) == ["schedule_json"]
 
 
 def test_json_error_names_the_path_of_the_member(post):
-    response = post(when="json", schedule_json='{"recurrence": {"frequency": "Day", "interval": 0}}')
+    response = post(tab="json", schedule_json='{"recurrence": {"frequency": "Day", "interval": 0}}')
 
     assert response.context["form"].errors["schedule_json"][0].startswith("recurrence.interval: ")
-
-
-def test_switching_between_fields_and_json_keeps_the_values(post):
-    as_json = post(_switch="when:json", interval="3")
-    form = as_json.context["form"]
-    as_fields = post(
-        _switch="when:fields",
-        when="json",
-        schedule_json='{"recurrence": {"frequency": "Hour", "interval": 7}}',
-    )
-
-    assert form.mode("when") == "json"
-    assert json.loads(form["schedule_json"].value())["recurrence"] == {"frequency": "Day", "interval": 3}
-    assert as_fields.context["form"]["frequency"].value() == "Hour"
-    assert 'interval" value="7"' in as_fields.text
-    assert not Job.objects.exists()
 
 
 # The first run
@@ -337,10 +306,10 @@ def saved_job(response) -> Job:
     [
         ({}, "2026-11-05T12:32:00Z"),
         ({"interval": "3"}, "2026-11-07T12:32:00Z"),
-        ({"hours": "9"}, "2026-11-05T09:32:00Z"),
-        ({"hours": "9", "minutes": "0"}, "2026-11-05T09:00:00Z"),
-        ({"frequency": "Week", "week_days": ["Monday"], "hours": "6", "minutes": "30"}, "2026-11-09T06:30:00Z"),
-        ({"when": "json", "schedule_json": '{"recurrence": {"frequency": "Hour"}}'}, "2026-11-04T13:32:00Z"),
+        ({"times": "09:32"}, "2026-11-05T09:32:00Z"),
+        ({"times": "9:00"}, "2026-11-05T09:00:00Z"),
+        ({"frequency": "Week", "week_days": ["Monday"], "times": "06:30"}, "2026-11-09T06:30:00Z"),
+        ({"tab": "json", "schedule_json": '{"recurrence": {"frequency": "Hour"}}'}, "2026-11-04T13:32:00Z"),
     ],
 )
 def test_new_job_first_runs_at_the_next_time_of_its_schedule(post, frozen_clock, first_run, fields, start):
@@ -361,7 +330,7 @@ def test_new_job_also_runs_now_on_request(post, frozen_clock, start):
 
 
 def test_single_run_now_runs_only_once(post, frozen_clock):
-    job = saved_job(post(frequency="", start="", first_run="now"))
+    job = saved_job(post(tab="json", schedule_json="{}", first_run="now"))
 
     assert not job.runs.exists()
     assert job.triggers.get().next_fire_at == WEDNESDAY
@@ -374,9 +343,10 @@ def test_new_job_with_an_end_before_its_first_run_is_refused(post, frozen_clock)
     assert not Job.objects.exists()
 
 
-@pytest.mark.parametrize("start", ["", "2020-01-05T08:00"])
+@pytest.mark.parametrize("start", ["", "2020-01-05T08:00:00Z"])
 def test_new_job_with_only_the_current_time_runs_immediately(post, frozen_clock, start):
-    saved_job(post(frequency="", start=start))
+    document = {"startTime": start} if start else {}
+    saved_job(post(tab="json", schedule_json=json.dumps(document)))
 
     assert Trigger.objects.get().next_fire_at == WEDNESDAY
 
@@ -384,9 +354,9 @@ def test_new_job_with_only_the_current_time_runs_immediately(post, frozen_clock,
 @pytest.mark.parametrize(
     "fields, field, message",
     [
-        ({"frequency": "", "start": ""}, "start", "Enter a start. To run the job immediately, use Run now"),
-        ({"frequency": "", "start": "2020-01-05T08:00"}, "start", "Must be ahead without a recurrence"),
-        ({"when": "json", "schedule_json": "{}"}, "schedule_json", "is required without a recurrence"),
+        ({"tab": "once"}, "at", "s required, such as"),
+        ({"tab": "json", "schedule_json": '{"startTime": "2020-01-05T08:00:00Z"}'}, "schedule_json", "must be ahead"),
+        ({"tab": "json", "schedule_json": "{}"}, "schedule_json", "is required without a recurrence"),
     ],
 )
 def test_change_to_only_the_current_time_is_refused(post, make_job, frozen_clock, fields, field, message):
@@ -432,7 +402,7 @@ def test_running_a_disabled_job_on_saving_is_refused(post, make_job, frozen_cloc
 
 
 def test_a_job_without_a_schedule_has_no_first_run(post, frozen_clock):
-    assert not saved_job(post(frequency="None", first_run="now")).runs.exists()
+    assert not saved_job(post(tab="none", first_run="now")).runs.exists()
 
 
 def test_preview_shows_the_times_after_saving(post, frozen_clock):
@@ -447,14 +417,14 @@ def test_preview_shows_the_times_after_saving(post, frozen_clock):
 def test_preview_shows_errors_of_saving(post, frozen_clock):
     preview = post(PREVIEW, start="", end="2026-11-05T09:00").context["preview"]
 
-    assert preview.error == "End, in UTC: Must be later than the first run"
+    assert preview.error == "End: Must be later than the first run"
 
 
 # Preview
 
 
 def test_preview_shows_a_description_times_and_the_document(post):
-    page = post(PREVIEW, frequency="Day", hours="6", minutes="0", start="").text
+    page = post(PREVIEW, frequency="Day", times="06:00", start="").text
 
     assert "Every day at 06:00 UTC." in page
     assert page.count("<li>") == 10
@@ -467,8 +437,8 @@ def test_preview_shows_a_description_times_and_the_document(post):
         ({"misfire": "fire_once"}, "the next three runs, only the last one runs, late."),
         ({"misfire": "fire_all"}, "the next three runs, each runs late, one after the other"),
         ({"misfire": "skip"}, "the next three runs, all of them are skipped"),
-        ({"frequency": "", "misfire": "fire_all"}, "the next run, the run starts late."),
-        ({"frequency": "", "misfire": "skip"}, "the next run, the run is skipped"),
+        ({"tab": "once", "at": "2027-01-05T08:00", "misfire": "fire_all"}, "the next run, the run starts late."),
+        ({"tab": "once", "at": "2027-01-05T08:00", "misfire": "skip"}, "the next run, the run is skipped"),
         ({"misfire": "sometimes"}, "only the last one runs, late."),  # an invalid value is shown as the default
     ],
 )
@@ -477,9 +447,9 @@ def test_preview_describes_the_misfire_policy(post, fields, message):
 
 
 def test_preview_shows_the_error_of_a_field(post):
-    page = post(PREVIEW, hours="25").text
+    page = post(PREVIEW, times="25:00").text
 
-    assert "Hours, in UTC: Must be 0 to 23" in page
+    assert "Times: &#x27;25:00&#x27; is not a time of day" in page
     assert "<li>" not in page
 
 
@@ -511,7 +481,7 @@ def test_preview_button_works_without_javascript(post):
 def test_preview_shows_times_in_the_zone_of_the_user(post, owner):
     type(owner).objects.update(time_zone="Europe/Berlin")
 
-    page = post(PREVIEW, frequency="Day", hours="6", minutes="0", start="2027-03-27T00:00").text
+    page = post(PREVIEW, frequency="Day", times="06:00", start="2027-03-27T00:00").text
 
     assert ">07:00</time></span>" in page
     assert '<span class="zone">06:00<span class="visually-hidden"> UTC</span></span>' in page

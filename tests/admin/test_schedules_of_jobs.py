@@ -5,18 +5,15 @@ import json
 import pytest
 import time_machine
 
-from jobs.models import Job
-from recurrence import wire
 from tests.admin.forms import submitted
 from tests.conftest import WEDNESDAY
-from tests.jobs.schedules import SCHEDULES, WEEKDAYS
+from tests.jobs.schedules import WEEKDAYS
 from triggers import closed_days
 from triggers.dispatch import dispatch_due
 from triggers.models import ClosedDays, Trigger
 
 ADD = "/admin/jobs/job/add/"
 IN_BERLIN = {name: value for name, value in WEEKDAYS.items() if name != "format"}
-OTHER_FORMATS = sorted(wire.PARSERS.keys() - {"azure"})
 
 
 @pytest.fixture(autouse=True)
@@ -59,26 +56,12 @@ def stored() -> tuple:
     return Trigger.objects.values_list("format", "definition", "anchored_at", "next_fire_at").get()
 
 
-@pytest.mark.parametrize("format", OTHER_FORMATS)
-def test_form_shows_the_schedule_as_json_and_saving_changes_nothing(browser, make_job, format):
-    job = make_job(format=format, schedule=SCHEDULES[format])
-    before = stored()
-    form = form_of(browser, change_url(job))
-
-    saved = browser.post(change_url(job), form | {"overlap": "allow"})
-
-    assert form["when"] == ["json"]
-    assert json.loads(form["schedule_json"][0]) == {"format": format, **SCHEDULES[format]}
-    assert saved.status_code == 302, saved.context["form"].errors
-    assert Job.objects.get().overlap == "allow"
-    assert stored() == before
-
-
 def test_schedule_is_changed_as_json(browser, in_berlin):
     changed = WEEKDAYS | {"expression": "0 0 10 ? * MON-FRI"}
 
     browser.post(
-        change_url(in_berlin), form_of(browser, change_url(in_berlin)) | {"schedule_json": json.dumps(changed)}
+        change_url(in_berlin),
+        form_of(browser, change_url(in_berlin)) | {"tab": "json", "schedule_json": json.dumps(changed)},
     )
 
     assert Trigger.objects.get().definition == IN_BERLIN | {"expression": "0 0 10 ? * MON-FRI"}
@@ -93,7 +76,7 @@ def test_schedule_is_changed_as_json(browser, in_berlin):
     ],
 )
 def test_changed_schedule_may_name_closed_days(browser, in_berlin, office, document, next_fire_at):
-    fields = {"schedule_json": json.dumps(document | off("office"))}
+    fields = {"tab": "json", "schedule_json": json.dumps(document | off("office"))}
 
     saved = browser.post(change_url(in_berlin), form_of(browser, change_url(in_berlin)) | fields)
 
@@ -103,7 +86,7 @@ def test_changed_schedule_may_name_closed_days(browser, in_berlin, office, docum
 
 
 def test_new_job_may_name_closed_days_of_the_chosen_collection(browser, collection, office):
-    fields = {"name": "bare", "uri": "http://127.0.0.1:9/hook", "when": "json"}
+    fields = {"name": "bare", "uri": "http://127.0.0.1:9/hook", "tab": "json"}
     fields["schedule_json"] = json.dumps(
         {"recurrence": {"frequency": "Day", "schedule": {"hours": [7]}}} | off("office")
     )
@@ -116,7 +99,7 @@ def test_new_job_may_name_closed_days_of_the_chosen_collection(browser, collecti
 
 def test_calendar_of_another_subscription_is_refused_at_its_field(browser, in_berlin, collection_of_others):
     closed_days.create(collection_of_others.subscription, "theirs", {}, WEDNESDAY)
-    fields = {"schedule_json": json.dumps(WEEKDAYS | off("theirs"))}
+    fields = {"tab": "json", "schedule_json": json.dumps(WEEKDAYS | off("theirs"))}
 
     response = browser.post(change_url(in_berlin), form_of(browser, change_url(in_berlin)) | fields)
 
@@ -127,13 +110,15 @@ def test_calendar_of_another_subscription_is_refused_at_its_field(browser, in_be
 def test_schedule_without_a_format_is_one_of_azure(browser, in_berlin, written):
     document = json.dumps(written | {"recurrence": {"frequency": "Hour"}})
 
-    browser.post(change_url(in_berlin), form_of(browser, change_url(in_berlin)) | {"schedule_json": document})
+    browser.post(
+        change_url(in_berlin), form_of(browser, change_url(in_berlin)) | {"tab": "json", "schedule_json": document}
+    )
 
     assert stored()[:2] == ("azure", {"startTime": "2026-11-04T13:32:00Z", "recurrence": {"frequency": "Hour"}})
 
 
 def test_job_is_added_with_a_schedule_of_any_format(browser, collection):
-    fields = {"name": "bare", "uri": "http://127.0.0.1:9/hook", "when": "json", "schedule_json": json.dumps(WEEKDAYS)}
+    fields = {"name": "bare", "uri": "http://127.0.0.1:9/hook", "tab": "json", "schedule_json": json.dumps(WEEKDAYS)}
 
     saved = browser.post(ADD, form_of(browser, ADD) | fields)
 
@@ -155,7 +140,7 @@ def test_job_is_added_with_a_schedule_of_any_format(browser, collection):
 )
 def test_wrong_schedule_is_refused_at_its_field(browser, in_berlin, document, message):
     before = stored()
-    fields = form_of(browser, change_url(in_berlin)) | {"schedule_json": json.dumps(document)}
+    fields = form_of(browser, change_url(in_berlin)) | {"tab": "json", "schedule_json": json.dumps(document)}
 
     response = browser.post(change_url(in_berlin), fields)
 
@@ -168,7 +153,9 @@ def test_preview_describes_the_schedule_in_its_zone(browser, in_berlin):
     later = json.dumps(WEEKDAYS | {"expression": "0 30 9 ? * MON-FRI"})
 
     unchanged = browser.post(f"/admin/jobs/job/preview/?job={in_berlin.pk}", form).context["preview"]
-    changed = browser.post(f"/admin/jobs/job/preview/?job={in_berlin.pk}", form | {"schedule_json": later})
+    changed = browser.post(
+        f"/admin/jobs/job/preview/?job={in_berlin.pk}", form | {"tab": "json", "schedule_json": later}
+    )
 
     assert unchanged.words == "At 09:00 Europe/Berlin on weekdays."
     assert f"{unchanged.rows[0]['at']:%d %H:%M}" == "05 08:00"
@@ -180,7 +167,7 @@ def test_preview_describes_the_schedule_in_its_zone(browser, in_berlin):
 def test_preview_keeps_off_the_closed_days_that_the_form_names(browser, make_job, office, holidays):
     job = make_job(format="quartz", schedule=IN_BERLIN | off("holidays"), now=WEDNESDAY)
     form = form_of(browser, change_url(job))
-    fields = {"schedule_json": json.dumps(WEEKDAYS | off("office"))}
+    fields = {"tab": "json", "schedule_json": json.dumps(WEEKDAYS | off("office"))}
 
     unchanged = browser.post(f"/admin/jobs/job/preview/?job={job.pk}", form).context["preview"]
     changed = browser.post(f"/admin/jobs/job/preview/?job={job.pk}", form | fields).context["preview"]
@@ -195,7 +182,7 @@ def test_preview_keeps_off_the_closed_days_that_the_form_names(browser, make_job
 @pytest.mark.parametrize("document", [WEEKDAYS, {"recurrence": {"frequency": "Day"}}])
 def test_preview_of_an_unknown_calendar_shows_the_error(browser, make_job, holidays, document, first_run):
     job = make_job(format="quartz", schedule=IN_BERLIN | off("holidays"), now=WEDNESDAY)
-    fields = {"schedule_json": json.dumps(document | off("nowhere")), "first_run": first_run}
+    fields = {"tab": "json", "schedule_json": json.dumps(document | off("nowhere")), "first_run": first_run}
 
     response = browser.post(f"/admin/jobs/job/preview/?job={job.pk}", form_of(browser, change_url(job)) | fields)
 
@@ -205,22 +192,13 @@ def test_preview_of_an_unknown_calendar_shows_the_error(browser, make_job, holid
 
 
 def test_preview_of_a_new_job_keeps_off_the_closed_days_of_the_chosen_collection(browser, collection, office):
-    form = form_of(browser, ADD) | {"when": "json", "schedule_json": json.dumps(WEEKDAYS | off("office"))}
+    form = form_of(browser, ADD) | {"tab": "json", "schedule_json": json.dumps(WEEKDAYS | off("office"))}
     sent = set(browser.get(ADD).context["form"].preview_field_names.split(","))
 
     fields = {name: value for name, value in form.items() if name in sent}
     preview = browser.post("/admin/jobs/job/preview/", fields).context["preview"]
 
     assert (preview.error, f"{preview.rows[0]['at']:%d %H:%M}") == ("", "06 08:00")
-
-
-def test_switch_to_fields_leaves_a_schedule_that_they_cannot_express(browser, in_berlin):
-    form = form_of(browser, change_url(in_berlin))
-
-    switched = browser.post(change_url(in_berlin), form | {"_switch": "when:fields"})
-
-    after = submitted(switched.content.decode(), "job_form")
-    assert (after["when"], after["schedule_json"]) == (form["when"], form["schedule_json"])
 
 
 def test_job_page_describes_the_schedule_and_lists_its_next_runs(browser, in_berlin):
@@ -246,7 +224,7 @@ def test_added_jitter_keeps_the_anchor_and_the_rest_of_the_count(browser, make_j
     job = make_job(schedule=schedule, now=WEDNESDAY)
     dispatch_due(WEDNESDAY)
     before = Trigger.objects.get()
-    fields = {"when": "json", "schedule_json": json.dumps({"format": "azure", **schedule, "jitter": "PT10M"})}
+    fields = {"tab": "json", "schedule_json": json.dumps({"format": "azure", **schedule, "jitter": "PT10M"})}
 
     saved = browser.post(change_url(job), form_of(browser, change_url(job)) | fields)
 

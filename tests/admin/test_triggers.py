@@ -194,7 +194,7 @@ def test_operator_can_add_triggers(sign_in_as, operator, job):
     browser = sign_in_as(operator)
     form = submitted(browser.get(add_url(job)).text, "trigger_form")
 
-    saved = browser.post(add_url(job), form | {"name": "extra", "expression": "0 0 * * * ?"})
+    saved = browser.post(add_url(job), form | {"name": "extra", "tab": "quartz", "expression": "0 0 * * * ?"})
 
     assert saved.status_code == 302
     assert "Add a trigger" in browser.get(saved.url).text

@@ -87,7 +87,7 @@ def test_saving_a_job_without_a_schedule_adds_none(browser, job_without_schedule
     assert not Trigger.objects.exists()
 
 
-@pytest.mark.parametrize("fields", [{"frequency": "None"}, {"when": "json", "schedule_json": "null"}])
+@pytest.mark.parametrize("fields", [{"tab": "none"}, {"tab": "json", "schedule_json": "null"}])
 def test_job_can_be_added_without_a_schedule(browser, collection, fields):
     page = browser.get("/admin/jobs/job/add/")
     form = submitted(page.content.decode(), "job_form") | {"name": "bare", "uri": "http://127.0.0.1:9/hook"} | fields
@@ -103,7 +103,7 @@ def test_schedule_of_a_job_can_be_removed(browser, make_job):
     job = make_job()
     page = browser.get(job_url("change", job))
 
-    browser.post(job_url("change", job), submitted(page.content.decode(), "job_form") | {"frequency": "None"})
+    browser.post(job_url("change", job), submitted(page.content.decode(), "job_form") | {"tab": "none"})
 
     assert not Trigger.objects.exists()
     assert Job.objects.get().state == "enabled"
@@ -114,26 +114,22 @@ def test_form_without_a_schedule_has_a_preview_and_a_json_form(browser, job_with
     form = submitted(page.content.decode(), "job_form")
 
     preview = browser.post(f"/admin/jobs/job/preview/?job={job_without_schedule.pk}", form)
-    switched = browser.post(job_url("change", job_without_schedule), form | {"_switch": "when:json"})
-    back = browser.post(
-        job_url("change", job_without_schedule),
-        submitted(switched.content.decode(), "job_form") | {"_switch": "when:fields"},
-    )
+    as_json = browser.get(f"{job_url('change', job_without_schedule)}?tab=json")
 
-    assert form["frequency"] == ["None"]
+    assert form["tab"] == ["none"]
     assert "it runs only manually and by its additional triggers" in preview.content.decode()
-    assert submitted(switched.content.decode(), "job_form")["schedule_json"] == ["null"]
-    assert submitted(back.content.decode(), "job_form")["frequency"] == ["None"]
+    assert submitted(as_json.content.decode(), "job_form")["schedule_json"] == ["null"]
 
 
 def test_single_run_now_is_refused_for_a_stored_job(browser, job_without_schedule):
     page = browser.get(job_url("change", job_without_schedule))
 
     refused = browser.post(
-        job_url("change", job_without_schedule), submitted(page.content.decode(), "job_form") | {"frequency": ""}
+        job_url("change", job_without_schedule),
+        submitted(page.content.decode(), "job_form") | {"tab": "json", "schedule_json": "{}"},
     )
 
-    assert "Run now" in refused.context["form"].errors["start"][0]
+    assert "unless the job is to run now" in refused.context["form"].errors["schedule_json"][0]
 
 
 def test_schedule_can_be_added_to_a_job(browser, job_without_schedule):
@@ -141,7 +137,7 @@ def test_schedule_can_be_added_to_a_job(browser, job_without_schedule):
 
     saved = browser.post(
         job_url("change", job_without_schedule),
-        submitted(page.content.decode(), "job_form") | {"frequency": "Day", "hours": "5"},
+        submitted(page.content.decode(), "job_form") | {"tab": "simple", "frequency": "Day", "times": "5:00"},
     )
 
     assert saved.status_code == 302

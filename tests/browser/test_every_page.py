@@ -20,6 +20,7 @@ CLOSED_DAYS = {
     "holidays": [{"country": "DE", "subdivision": "BE"}],
     "dates": [{"from": "2026-12-24", "to": "2027-01-01", "name": "Company holidays"}],
 }
+TABS = ("cron", "rrule", "outlook", "once", "sun", "json", "none")  # of the schedule editor
 WIDTHS = (320, 390, 520, 640, 720, 800, 960)  # 640 to 960: common windows at a zoom of 200 %
 
 
@@ -44,6 +45,7 @@ def page_urls(job, owner, jobs_of_all_kinds, job_with_triggers) -> list[str]:
         "/admin/jobs/job/",
         "/admin/jobs/job/?q=nothing",
         "/admin/jobs/job/add/",
+        *(f"/admin/jobs/job/add/?tab={tab}" for tab in TABS),
         f"/admin/jobs/job/{job.pk}/",
         f"/admin/jobs/job/{job.pk}/change/",
         f"/admin/jobs/job/{job.pk}/history/",

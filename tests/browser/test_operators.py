@@ -30,23 +30,23 @@ def test_job_is_created_previewed_corrected_and_run(open_page, owner, collection
 
     page.get_by_label("Name", exact=True).fill("backup")
     page.get_by_label("Address").fill("http://127.0.0.1:9/hook")
-    page.get_by_label("Start, in UTC").fill("2027-01-04T08:00:00")
+    page.get_by_text("Bounds, closed days and exceptions").click()
+    page.get_by_label("Start", exact=True).fill("2027-01-04T08:00:00")
     page.get_by_label("Repeats").select_option("Week")
     page.get_by_text("Mon", exact=True).click()
-    page.get_by_label("Hours, in UTC").fill("6")
-    page.get_by_label("Minutes").fill("30")
+    page.get_by_label("Times", exact=True).fill("06:30")
     expect(preview).to_contain_text("Monday")
     expect(preview.get_by_role("listitem")).to_have_count(10)
 
-    page.get_by_label("Hours, in UTC").fill("25")
-    expect(preview).to_contain_text("Must be 0 to 23, not 25")
+    page.get_by_label("Times", exact=True).fill("25:00")
+    expect(preview).to_contain_text("'25:00' is not a time of day")
     page.get_by_role("button", name="Save job").click()
     expect(page.get_by_role("alert")).to_contain_text("Please correct the error below.")
-    expect(page.get_by_label("Hours, in UTC")).to_have_attribute("aria-invalid", "true")
-    expect(page.locator("#id_hours_error")).to_contain_text("not 25")
+    expect(page.get_by_label("Times", exact=True)).to_have_attribute("aria-invalid", "true")
+    expect(page.locator("#id_times_error")).to_contain_text("not a time of day")
     assert not Job.objects.exists()
 
-    page.get_by_label("Hours, in UTC").fill("6")
+    page.get_by_label("Times", exact=True).fill("06:30")
     page.get_by_role("button", name="Save job").click()
     expect(page.get_by_role("heading", name="backup")).to_be_visible()
     expect(page.get_by_role("status")).to_contain_text("The next run is Mon 11 January 2027, 06:30 UTC")
@@ -64,16 +64,18 @@ def test_fields_of_other_frequencies_are_hidden(open_page, sign_in, owner, colle
     page = sign_in(open_page())
     page.goto("/admin/jobs/job/add/")
     shown = {
-        "": set(),
-        "Day": {"Hours, in UTC", "Minutes"},
-        "Month": {"Hours, in UTC", "Minutes", "Days of the month", "Weekdays of the month"},
+        "Minute": set(),
+        "Hour": {"Minutes"},
+        "Day": {"Times"},
+        "Week": {"Times"},
+        "Month": {"Times", "Days of the month", "Weekdays of the month"},
     }
 
     for frequency, labels in shown.items():
         page.get_by_label("Repeats").select_option(frequency)
-        for label in shown["Month"]:
-            expect(page.get_by_label(label, exact=False).first).to_be_visible(visible=label in labels)
-    expect(page.get_by_role("group", name="Weekdays")).to_be_hidden()
+        for label in set.union(*shown.values()):
+            expect(page.get_by_label(label, exact=True)).to_be_visible(visible=label in labels)
+        expect(page.get_by_role("group", name="Weekdays")).to_be_visible(visible=frequency == "Week")
 
 
 REQUEST_FIELDS = {"method", "uri", "headers"}
@@ -218,22 +220,56 @@ def test_preview_shows_what_was_entered_before_the_scripts_had_loaded(open_page,
     expect(page.get_by_role("complementary", name="Preview")).to_contain_text("Every hour")
 
 
-def test_schedule_switches_to_json_and_back_with_its_values(open_page, sign_in, owner, collection):
-    page = sign_in(open_page())
+def test_schedule_is_written_by_keyboard_pasted_translated_and_corrected(open_page, sign_in, owner, collection):
+    page = sign_in(open_page(width=390))
     page.goto("/admin/jobs/job/add/")
+    preview = page.get_by_role("complementary", name="Preview")
     page.get_by_label("Name", exact=True).fill("backup")
     page.get_by_label("Address").fill("http://127.0.0.1:9/hook")
-    page.get_by_label("Repeats").select_option("Hour")
+    page.get_by_label("Headers").fill("Authorization: Bearer swordfish")
 
-    with page.expect_navigation():  # a field that is filled before the scripts have run starts no preview
-        page.get_by_role("group", name="Schedule format").get_by_role("button", name="JSON").click()
-    expect(page.get_by_label("Schedule as JSON", exact=True)).to_have_value(re.compile('"frequency": "Hour"'))
-    page.get_by_label("Schedule as JSON", exact=True).fill('{"recurrence": {"frequency": "Day", "interval": 2}}')
-    expect(page.get_by_role("complementary", name="Preview")).to_contain_text("very 2 days")
-    page.get_by_role("group", name="Schedule format").get_by_role("button", name="Fields").click()
+    page.get_by_label("Times", exact=True).focus()
+    page.evaluate("navigator.clipboard.writeText('30 9 * * 1-5')")
+    page.keyboard.press("Control+v")
+    expect(page.get_by_text("Recognized a crontab line: 30 9 * * 1-5")).to_be_visible()
+    expect(page.get_by_label("Crontab line")).to_have_value("30 9 * * 1-5")
+    expect(page.get_by_label("Crontab line")).to_be_focused()
+    expect(preview).to_contain_text("At 09:30 UTC on weekdays.")
 
-    expect(page.get_by_label("Repeats")).to_have_value("Day")
+    page.get_by_role("link", name="Quartz").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Cron expression")).to_have_value("0 30 9 ? * MON-FRI")
+    expect(page.get_by_role("link", name="Quartz")).to_be_focused()
+    page.get_by_label("Cron expression").fill("0 15 10 * * *")
+    expect(preview).to_contain_text("One of day of month and day of week must be ?")
+    page.get_by_role("button", name="Save job").press("Enter")
+    page.get_by_role("button", name="Use 0 15 10 * * ?").press("Enter")
+    expect(page.get_by_label("Cron expression")).to_have_value("0 15 10 * * ?")
+    expect(preview).to_contain_text("Every day at 10:15 UTC.")
+    page.get_by_role("link", name="JSON").press("Enter")
+    expect(page.get_by_label("Schedule as JSON", exact=True)).to_have_value(re.compile('"0 15 10'))
+    page.get_by_role("link", name="Simple").press("Enter")
+    expect(page.get_by_label("Times", exact=True)).to_have_value("10:15")
+
     expect(page.get_by_label("Name", exact=True)).to_have_value("backup")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_tabs_are_links_without_javascript(open_page, sign_in, owner, make_job):
+    job = make_job(format="cron", schedule={"expression": "30 9 * * 1-5"})
+    page = sign_in(open_page(javascript=False))
+    page.goto(f"/admin/jobs/job/{job.pk}/change/")
+
+    page.get_by_role("link", name="Quartz").click()
+    expect(page.get_by_label("Cron expression")).to_have_value("0 30 9 ? * MON-FRI")
+    page.get_by_label("Cron expression").fill("30 10 * * *")
+    page.get_by_role("button", name="Save changes").click()
+    page.get_by_role("button", name="Open in Cron").click()
+    expect(page.get_by_label("Crontab line")).to_have_value("30 10 * * *")
+    page.get_by_role("button", name="Save changes").click()
+
+    expect(page.get_by_role("status").first).to_contain_text("Saved.")
+    assert job.triggers.get().definition == {"expression": "30 10 * * *"}
 
 
 def test_selected_rows_show_their_actions(open_page, sign_in, owner, job_with_runs):

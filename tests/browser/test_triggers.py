@@ -15,12 +15,14 @@ def test_trigger_is_created_previewed_corrected_disabled_and_deleted(open_page, 
     page.get_by_role("link", name="Add a trigger").click()
     preview = page.get_by_role("complementary", name="Preview")
 
-    page.get_by_label("Name", exact=True).fill("nightly")
+    page.get_by_role("link", name="Quartz").click()
     page.get_by_label("Cron expression").fill("0 30 2 28 3 ?")
+    page.get_by_label("Name", exact=True).fill("nightly")
     page.get_by_label("Time zone").fill("Europe/Berlin")
     expect(preview.get_by_role("listitem")).to_have_count(10)
     expect(preview).to_contain_text("moved from 02:30, which clocks skip")
-    page.get_by_label("Like Quartz").check()
+    page.get_by_text("Bounds, closed days and exceptions").click()
+    page.get_by_label("Clock changes").select_option("quartz")
     expect(preview).to_contain_text("left out: clocks skip it")
     page.get_by_label("Group").fill("message-processor")
     expect(preview).to_contain_text("Nobody serves message-processor: its runs wait.")
@@ -64,30 +66,34 @@ def test_form_that_nobody_has_changed_requests_no_preview(open_page, sign_in, ow
         pass
 
 
-def test_fields_of_other_formats_are_hidden(open_page, sign_in, owner, job_with_runs):
+def test_each_tab_has_its_own_fields(open_page, sign_in, owner, job_with_runs):
     page = sign_in(open_page())
     page.goto(f"/admin/triggers/trigger/add/?job={job_with_runs.pk}")
-    series = {"start", "end"}
     shown = {
-        "quartz": {"expression", "time_zone", "clock_change", *series},
-        "cron": {"expression", "time_zone", "clock_change", *series},
-        "simple": {"interval", "repeat_count", *series},
-        "once": {"at"},
-        "azure": {"schedule_json"},
+        "Cron": {"expression", "time_zone"},
+        "RRULE": {"rrule", "event_start", "time_zone"},
+        "Outlook": {"pattern", "event_start", "time_zone"},
+        "Once": {"at", "time_zone"},
+        "Sun": {"event", "latitude", "time_zone"},
+        "JSON": {"schedule_json"},
+        "Simple": {"frequency", "interval", "time_zone"},
     }
 
-    for format, names in shown.items():
-        page.get_by_label("Schedule format").select_option(format)
-        visible = {name for name in set.union(*shown.values()) if page.locator(f"[name={name}]").first.is_visible()}
+    for tab, names in shown.items():
+        page.get_by_role("link", name=tab, exact=True).click()
+        expect(page.get_by_role("link", name=tab, exact=True)).to_have_attribute("aria-current", "page")
+        visible = {name for name in set.union(*shown.values()) if page.locator(f"[name={name}]:visible").count()}
         assert visible == names
 
 
 def test_trigger_form_previews_and_saves_without_javascript(open_page, sign_in, owner, job_with_runs):
     page = sign_in(open_page(javascript=False))
     page.goto(f"/admin/triggers/trigger/add/?job={job_with_runs.pk}")
+    page.get_by_role("link", name="Cron", exact=True).click()
+    page.get_by_role("link", name="Simple").click()
     page.get_by_label("Name", exact=True).fill("often")
-    page.get_by_label("Schedule format").select_option("simple")
-    page.get_by_role("textbox", name="Interval").fill("PT90S")
+    page.get_by_label("Repeats").select_option("Every … seconds")
+    page.get_by_role("textbox", name="Interval").fill("90")
 
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_role("complementary", name="Preview")).to_contain_text("Every 90 seconds")
@@ -101,8 +107,8 @@ def test_job_is_created_without_a_schedule(open_page, sign_in, owner, collection
     page.goto("/admin/jobs/job/add/")
     page.get_by_label("Name", exact=True).fill("bare")
     page.get_by_label("Address").fill("http://127.0.0.1:9/hook")
-    page.get_by_label("Repeats").select_option("Only manually or by triggers")
-    expect(page.get_by_label("Start, in UTC")).to_be_hidden()
+    page.get_by_role("link", name="No schedule").click()
+    expect(page.get_by_label("First run")).to_be_hidden()
     expect(page.get_by_label("Missed runs")).to_be_hidden()
 
     page.get_by_role("button", name="Save job").click()

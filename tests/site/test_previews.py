@@ -72,11 +72,17 @@ def encoded(fields: dict) -> bytes:
 def test_preview_without_the_kind_of_schedule_names_the_missing_field(forms, client):
     response = client.post(JOB, {"frequency": "Day"})
 
-    assert (response.status_code, "When: This field is required." in response.text) == (200, True)
+    assert (response.status_code, "Tab: This field is required." in response.text) == (200, True)
 
 
 def test_incomplete_form_of_a_new_job_is_shown_again_and_creates_nothing(forms, client):
-    for fields in ({"_preview": "1"}, {"_switch": "when:json"}, {"name": "x"}):
+    for fields in (
+        {"_preview": "1"},
+        {"_use": "frequency:x"},
+        {"_recognize": "times"},
+        {"_pasted": "* * * * *"},
+        {"name": "x"},
+    ):
         assert client.post("/admin/jobs/job/add/", fields).status_code == 200
 
     assert Job.objects.count() == 1

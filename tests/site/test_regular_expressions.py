@@ -219,12 +219,15 @@ EXAMPLES: dict[str, list[str]] = {
     "scheduler_site.settings: [0-9]{1,9}": ["12"],
     r"scheduler_site.settings: https?://[^\s?#@]+": ["https://a.b/c"],
     "triggers.collection_operations: [^a-z0-9-]": ["a B"],
+    "triggers.editor.fields: SEPARATORS": ["2026-12-24,2026-12-25;\n"],
+    "triggers.editor.fields: TIME_OF_DAY": ["09:30", "23:59", "7:00"],
+    r"triggers.editor.fields: [,;\s]+": ["09:00, 17:30;18:00"],
     "triggers.mint.api: [0-9]{1,9}": ["12"],
     "triggers.mint.api: GUID": [GUID],
     "triggers.mint.api: NAME": ["a.b@@@c.d@@@e.f"],
     "triggers.mint.api: SHORT_NAME": ["a-1"],
     "triggers.mint.api: TRIGGER_ID": ["a.b@@@c.d@@@e.f@@@c.d@@@e.f"],
-    r"triggers.trigger_form: \[[0-9]+\]": ["a[0]b"],
+    r"triggers.schedule_form: \[[0-9]+\]": ["a[0]b"],
 }
 
 # Patterns that are put together within a function, or handed to it

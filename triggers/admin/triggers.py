@@ -30,6 +30,7 @@ from recurrence.schedules import LAST_INSTANT
 from recurrence.wire import WireError
 from triggers import preview
 from triggers.admin.fire_times import FireTimesView
+from triggers.editor.views import editor_response
 from triggers.gates import forecast
 from triggers.mint.jobs import enable
 from triggers.models import GROUP, MAIN, Trigger
@@ -124,6 +125,7 @@ class TriggerAdmin(FireTimesView, DomainErrorAdminMixin):
         site = self.admin_site.admin_view
         return [
             path("preview/", site(self.preview_view), name="triggers_trigger_preview"),
+            path("schedule/", site(self.schedule_view), name="triggers_trigger_schedule"),
             path("<int:object_id>/state/", site(self.state_view), name="triggers_trigger_state"),
             path("<int:object_id>/fire-times/", site(self.fire_times_view), name="triggers_trigger_fire_times"),
             *super().get_urls(),
@@ -171,11 +173,15 @@ class TriggerAdmin(FireTimesView, DomainErrorAdminMixin):
             messages.error(request, f"{job.name} is {job.state}. It cannot be changed, only deleted.")
             return _redirect_to_job(job)
         now = timezone.now()
-        form = TriggerForm(request.POST or None, job=job, trigger=trigger)
-        if request.method == "POST" and form.is_valid() and "_preview" not in request.POST:
-            response = self._save(request, form, now)
-            if response is not None:
-                return response
+        form = TriggerForm(request.POST or None, job=job, trigger=trigger, now=now, tab=request.GET.get("tab"))
+        if request.method == "POST":
+            is_valid = form.is_valid()
+            if edited := form.after_button(request.POST):
+                form = edited
+            elif is_valid and "_preview" not in request.POST:
+                response = self._save(request, form, now)
+                if response is not None:
+                    return response
         served = Process.objects.served_queues(now)
         context = {
             **self.admin_site.each_context(request),
@@ -185,6 +191,7 @@ class TriggerAdmin(FireTimesView, DomainErrorAdminMixin):
             "trigger": trigger,
             "title": f"Trigger {trigger.name}" if trigger else "New trigger",
             "starts_at": trigger_row(trigger, job, served)["starts_at"] if trigger else None,
+            "editor_url": _editor_url(job, trigger),
             "zones": [zone for zone, _ in zone_choices()],
             "groups": sorted({GROUP, *served}),
             "preview": preview.preview_form(form, now, served),
@@ -228,14 +235,22 @@ class TriggerAdmin(FireTimesView, DomainErrorAdminMixin):
 
     def preview_view(self, request) -> HttpResponse:
         """Show the preview of the schedule in the posted form.  The page requests it while the user types."""
+        form = self._posted_form(request)
+        schedule_preview = preview.preview_form(form, form.now, Process.objects.served_queues(form.now))
+        return TemplateResponse(request, "admin/jobs/job/_preview.html", {"preview": schedule_preview, "now": form.now})
+
+    def schedule_view(self, request) -> HttpResponse:
+        """Render the schedule editor after a tab, a correction or a pasted text has changed it."""
+        form = self._posted_form(request)
+        return editor_response(request, form, _editor_url(form.job, form.trigger))
+
+    def _posted_form(self, request) -> TriggerForm:
         if request.method != "POST":
             raise Http404
         job, trigger = self._job_and_trigger(request, request.GET.get("trigger"))
-        now = timezone.now()
-        form = TriggerForm(request.POST, job=job, trigger=trigger)
+        form = TriggerForm(request.POST, job=job, trigger=trigger, now=timezone.now())
         form.is_valid()
-        schedule_preview = preview.preview_form(form, now, Process.objects.served_queues(now))
-        return TemplateResponse(request, "admin/jobs/job/_preview.html", {"preview": schedule_preview, "now": now})
+        return form
 
     # actions
 
@@ -287,6 +302,11 @@ class TriggerAdmin(FireTimesView, DomainErrorAdminMixin):
     def response_delete(self, request, obj_display, obj_id) -> HttpResponse:
         messages.success(request, f"Deleted: {obj_display}.")
         return _redirect_to_job(request.job)
+
+
+def _editor_url(job: Job, trigger: Trigger | None) -> str:
+    named = f"trigger={trigger.pk}" if trigger else f"job={job.pk}"
+    return f"{reverse('admin:triggers_trigger_schedule')}?{named}&"
 
 
 def _redirect_to_job(job: Job) -> HttpResponse:

@@ -1,0 +1,16 @@
+// Open the tab of a pasted schedule: a crontab line, a Quartz expression, a rule of iCalendar, JSON.
+"use strict";
+(() => {
+  const SHORTEST = 5; // characters of a text that may be a schedule
+  document.addEventListener("paste", (event) => {
+    const editor = event.target.closest(".schedule-editor");
+    const text = event.clipboardData.getData("text").trim();
+    if (!editor || text.length < SHORTEST) return;
+    htmx.ajax("POST", editor.dataset.editor, { source: editor, target: editor, swap: "outerHTML", values: { _pasted: text } });
+  });
+  document.addEventListener("htmx:afterSwap", (event) => {
+    const editor = document.querySelector(".schedule-editor");
+    if (!editor || event.detail.target.id !== "schedule" || document.activeElement !== document.body) return;
+    editor.querySelector(".fields :is(input, select, textarea)")?.focus();
+  });
+})();
