@@ -9,6 +9,7 @@ import pytest
 from django.conf import settings
 
 from scheduler_site.supervisor import parse_procfile
+from tests import module_index
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 README = (BASE_DIR / "README.md").read_text()
@@ -135,6 +136,13 @@ def test_commands_in_the_docs_equal_those_of_the_procfile():
     assert block.splitlines() == commands
     pages = [README, *(page.read_text() for page in (BASE_DIR / "docs").glob("*.md"))]
     programs = [
-        line for page in pages for line in page.splitlines() if re.search(r"granian|celery.*(worker|beat)\b", line)
+        line
+        for page in pages
+        for line in page.partition(module_index.HEADING)[0].splitlines()
+        if re.search(r"granian|celery.*(worker|beat)\b", line)
     ]
     assert [line for line in programs if line not in commands] == []
+
+
+def test_the_list_of_modules_is_current():
+    assert module_index.page() == module_index.PAGE.read_text(), "run python -m tests.module_index"
