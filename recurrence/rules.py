@@ -1,4 +1,4 @@
-"""Rules in wall times: days x times x zone, for every recurrence that names days and times of day."""
+"""Rules in wall times: days x times x zone, and what becomes of times that clocks skip or repeat."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

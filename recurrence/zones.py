@@ -1,4 +1,4 @@
-"""Wall times and instants: the only module that handles skipped and repeated hours.
+"""Convert wall times and instants, and find the hours that a zone skips or repeats.
 
 Within a period in which a zone keeps one offset, a wall time is an instant plus the offset.  Between two periods clocks
 jump forward (a gap: wall times that never show) or back (a fold: wall times that show twice).

@@ -1,4 +1,4 @@
-"""Turn due fire times into runs, and send messages about runs to workers.
+"""Turn due fire times into runs, and claim runs that must be published for the first time or again.
 
 Any number of processes may do both at the same time, twice, or not at all for a while.  A fire time becomes one row
 even if several passes find it.  A lost message is sent again, because the row says that it is needed.

@@ -1,4 +1,4 @@
-"""Send workers messages about waiting runs.  A message holds only ids; a lost message costs time, but no run."""
+"""Send messages with ids of waiting runs to workers, and notice when the broker is away."""
 
 import logging
 import time

@@ -1,7 +1,7 @@
 """Notice workers that are gone, and end the leases of their runs.
 
 A worker reports itself every few seconds, see jobs/worker/heartbeat.py.  A beat watches these reports.  A worker whose
-report has not changed for SILENCE while this beat watched without a pause counts as gone.  The time of the beat's own
+report has not changed for SILENCE_S while this beat watched without a pause counts as gone.  The time of the beat's own
 monotonic clock decides, so that neither clocks that differ nor an outage of the database make a living worker look
 gone.  A worker that was only frozen goes on later; the lease token refuses its results, and it reports itself again.
 """

@@ -136,14 +136,14 @@ def fire_early() -> None:
 
 
 def lose_rows() -> None:
-    """A trigger advances although its run was not inserted, once in 50 passes."""
+    """A trigger advances although its run was not inserted, once in five passes."""
     from triggers import dispatch
 
     original, passes = dispatch._insert, []
 
     def insert(rows, now):
         passes.append(now)
-        if len(passes) % 50:
+        if len(passes) % 5:
             original(rows, now)
 
     dispatch._insert = insert
