@@ -122,7 +122,8 @@ def cause(started: Installation, faults: Sequence[Fault]) -> list[str]:
     calls = list(started.receiver.calls)
     for line in checks.table(windows, calls):
         print(line, flush=True)
-    late = [] if ended else [f"{checks.open_runs()} runs have not ended {END_STATE_S} s after the last fault"]
+    open_runs = 0 if ended else checks.open_runs()
+    late = [f"{open_runs} runs have not ended {END_STATE_S} s after the last fault"] if open_runs else []
     return [*late, *checks.problems(jobs, end, calls)]
 
 
