@@ -36,7 +36,7 @@ def require_role(request, rows: type[Model] | Manager | QuerySet, role: Role = R
     if found is None and role > Role.READER and visible_rows(request, rows).filter(**lookup).exists():
         found = permitted.first()  # the row may have been created between the two queries
         if found is None:
-            raise PermissionDenied(f"this takes the role of {role.label}")
+            raise PermissionDenied(f"this requires the role of {role.label}")
     if found is None:
         raise Http404
     return found
@@ -65,7 +65,7 @@ def subscription_for(request, subscription_id: uuid.UUID | None) -> Subscription
     if found is not None:
         return found
     if not writable.exists():
-        raise PermissionDenied(f"this takes the role of {Role.OPERATOR.label} in a subscription")
+        raise PermissionDenied(f"this requires the role of {Role.OPERATOR.label} in a subscription")
     has_default = request.user.default_subscription_id is not None
     reason = "you may no longer write to your default one" if has_default else "you may write to more than one"
     raise ValidationError({"subscription": [f"is required: {reason}"]}, "required")

@@ -23,14 +23,14 @@ ROLES = {role.label: role for role in Role}
 
 
 class SubscriptionSerializer(Answer):
-    id = Member(UUIDField, "The id by which other resources name it.", example="00000000-0000-0000-0000-000000000001")
+    id = Member(UUIDField, "The id of the subscription.", example="00000000-0000-0000-0000-000000000001")
     name = Member(CharField, "The short name.", example="default")
-    role = Member(ChoiceField, "What the caller may do in it.", GIVEN, choices=list(ROLES), example="owner")
-    createdAt = Member(InstantField, "When it was made.", example="2026-01-01T09:30:00Z")
+    role = Member(ChoiceField, "The caller's role in the subscription.", GIVEN, choices=list(ROLES), example="owner")
+    createdAt = Member(InstantField, "The time of creation, in UTC.", example="2026-01-01T09:30:00Z")
 
 
 class Subscriptions(ApiViewSet):
-    """The subscriptions that the caller is a member of.  They are made and shared in the administration."""
+    """The caller's subscriptions. They are created and shared in the administration."""
 
     queryset = Subscription.objects.order_by("id")
     serializer_class = SubscriptionSerializer
@@ -61,34 +61,48 @@ def rendered_subscriptions(request, subscriptions) -> list[dict]:
 
 
 class TokenSerializer(Answer):
-    id = Member(IntegerField, "The id in its address.", example=7)
-    name = Member(CharField, "What uses it.", example="deploy")
-    prefix = Member(CharField, "The first characters of its text, to tell tokens apart.", example="q7Rw2x")
+    id = Member(IntegerField, "The id of the token.", example=7)
+    name = Member(CharField, "The name, for example of the program that uses the token.", example="deploy")
+    prefix = Member(CharField, "The first characters of the token, for identification.", example="q7Rw2x")
     role = Member(
         ChoiceField,
-        "The most it may do; its user's own role limits it further.",
+        "The maximum role of the token. The user's own role limits it further.",
         lambda token: Role(token.role).label,
         choices=list(ROLES),
         example="operator",
     )
-    createdAt = Member(InstantField, "When it was made.", example="2026-01-01T09:30:00Z")
+    createdAt = Member(InstantField, "The time of creation, in UTC.", example="2026-01-01T09:30:00Z")
     expiresAt = Member(
-        InstantField, "When it stops working; null: never.", nullable=True, example="2027-01-01T00:00:00Z"
+        InstantField,
+        ("The time at which the token expires, in UTC; null: never."),
+        nullable=True,
+        example="2027-01-01T00:00:00Z",
     )
-    lastUsedAt = Member(InstantField, "To the minute.", nullable=True, example="2026-01-05T08:00:00Z")
+    lastUsedAt = Member(
+        InstantField,
+        ("The time of the last use, in UTC, accurate to one minute."),
+        nullable=True,
+        example="2026-01-05T08:00:00Z",
+    )
 
 
 class IssuedTokenSerializer(TokenSerializer):
-    token = Member(CharField, "The text of the token.  It is shown this once.", GIVEN, example="...")
+    token = Member(CharField, "The token. It is returned only once.", GIVEN, example="...")
 
 
 @with_example({"name": "deploy", "role": "operator", "expiresAt": "2030-01-01T00:00:00Z"})
 class TokenRequest(Document):
-    name = TextField(min_length=1, max_length=100, help_text="What will use it.")
-    role = WordField(
-        list(ROLES), default=Role.OWNER.label, help_text="The most it may do; its user's own role limits it further."
+    name = TextField(
+        min_length=1, max_length=100, help_text=("The name, for example of the program that uses the token.")
     )
-    expiresAt = InstantField(required=False, allow_null=True, help_text="By default it does not expire.")
+    role = WordField(
+        list(ROLES),
+        default=Role.OWNER.label,
+        help_text=("The maximum role of the token. The user's own role limits it further."),
+    )
+    expiresAt = InstantField(
+        required=False, allow_null=True, help_text=("The time at which the token expires. Default: never.")
+    )
 
 
 class Tokens(ApiViewSet):
@@ -107,9 +121,12 @@ class Tokens(ApiViewSet):
 
     @extend_schema(
         operation_id="createToken",
-        summary="Make a token",
-        description="A token can make further ones only with the role of owner, and none that expires later.  Repeated"
-        " with its key, 200 answers the token without its text.",
+        summary="Create a token",
+        description=(
+            "With a token, this request requires a token with the role of owner, and the new token must not expire"
+            " later than that token. A repeated request with the same key returns 200 with the token, without its"
+            " text."
+        ),
         request=TokenRequest,
         parameters=[IDEMPOTENCY_KEY],
         responses={200: TokenSerializer, 201: IssuedTokenSerializer},
@@ -129,13 +146,16 @@ class Tokens(ApiViewSet):
     @extend_schema(
         operation_id="revokeToken",
         summary="Revoke a token",
-        description="It is refused from then on.  Another token than itself can only be revoked by an owner's.",
+        description=(
+            "The token does not work any more. A token can revoke itself. To revoke other tokens, a token needs the"
+            " role of owner."
+        ),
         responses={204: HTTP_410},
     )
     def destroy(self, request, pk):
         token = get_object_or_404(self.get_queryset(), pk=pk)
         if isinstance(request.auth, ApiToken) and request.auth.role < Role.OWNER and request.auth != token:
-            raise PermissionDenied("a token takes the role of owner to revoke another")
+            raise PermissionDenied("revoking another token requires a token with the role of owner")
         token.delete()
         return Response(status=204)
 
@@ -146,9 +166,9 @@ def refuse_escalation(request, expires_at) -> None:
     if not isinstance(own, ApiToken):
         return
     if own.role < Role.OWNER:
-        raise PermissionDenied("a token takes the role of owner to make another")
+        raise PermissionDenied("creating a token with a token requires the role of owner")
     if own.expires_at is not None and (expires_at is None or expires_at > own.expires_at):
-        raise PermissionDenied("a token cannot make one that expires later than itself")
+        raise PermissionDenied("a token cannot create a token that expires later than itself")
 
 
 router = SimpleRouter(trailing_slash=False, use_regex_path=False)

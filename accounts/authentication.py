@@ -39,7 +39,7 @@ class BearerAuthentication(BaseAuthentication):
         if token is None:
             # only now: others at the same address go on with their tokens
             if WRONG_TOKENS.is_exhausted(address_of(request), now):
-                raise Throttled(WRONG_TOKENS.retry_after_s(now), "too many failed log-ins from this address")
+                raise Throttled(WRONG_TOKENS.retry_after_s(now), "too many failed sign-ins from this address")
             WRONG_TOKENS.count(address_of(request), now)
             raise AuthenticationFailed("this token is unknown, expired or revoked")
         record_use(token, now)
@@ -93,10 +93,10 @@ def decoded(encoded: str) -> tuple[str, str]:
     try:
         text = base64.b64decode(encoded, validate=True).decode()
     except (binascii.Error, ValueError):
-        raise AuthenticationFailed("Basic credentials are base64 of UTF-8 text") from None
+        raise AuthenticationFailed("Basic credentials must be UTF-8 text in Base64") from None
     username, colon, password = text.partition(":")
     if not colon or "\0" in text:
-        raise AuthenticationFailed("Basic credentials are a user name, a colon and a password")
+        raise AuthenticationFailed("Basic credentials must consist of a user name, a colon and a password")
     return username, password
 
 
@@ -112,7 +112,7 @@ class BearerScheme(OpenApiAuthenticationExtension):
     name = "token"
 
     def get_security_definition(self, auto_schema):
-        return {"type": "http", "scheme": "bearer", "description": "An API token, made at `/api/tokens`."}
+        return {"type": "http", "scheme": "bearer", "description": "An API token, created at `/api/tokens`."}
 
 
 class BasicScheme(OpenApiAuthenticationExtension):

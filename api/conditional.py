@@ -43,25 +43,34 @@ IF_MATCH = OpenApiParameter(
     "If-Match",
     {"type": "string", "example": TAG_EXAMPLE},
     OpenApiParameter.HEADER,
-    description="The `ETag` as you know it, or several: 412 when it has been changed since.",
+    description=(
+        "One or several `ETag` values from earlier responses. The request fails with 412 if the resource has"
+        " changed since."
+    ),
 )
 IF_ABSENT = OpenApiParameter(
     "If-None-Match",
     {"type": "string", "example": TAG_EXAMPLE},
     OpenApiParameter.HEADER,
-    description="`*` for what must not be there yet, or the `ETag` of a version that must not be changed: else 412.",
+    description=(
+        "`*` if the resource must not exist yet, or the `ETag` of a version that the resource must not have."
+        " Otherwise the request fails with 412."
+    ),
 )
 IF_NONE_MATCH = OpenApiParameter(
     "If-None-Match",
     {"type": "string", "example": TAG_EXAMPLE},
     OpenApiParameter.HEADER,
-    description="The `ETag` of the answer that you have, or several: 304 while it is still the same.",
+    description=(
+        "One or several `ETag` values from earlier responses. The response is 304 if the resource still has one of"
+        " them."
+    ),
 )
 ETAG = OpenApiParameter(
     "ETag",
     {"type": "string", "example": TAG_EXAMPLE},
     OpenApiParameter.HEADER,
-    description="Names the version that is shown.",
+    description="Identifies the returned version of the resource.",
     response=[200, 201],
 )
 
@@ -103,10 +112,10 @@ class Conditions:
         """
         if self.match is not None and not matches(self.match, current):
             if current is None:
-                raise PreconditionFailed("If-Match: there is no such thing")
-            raise PreconditionFailed(f'it has been changed since: its ETag is "{current}" now')
+                raise PreconditionFailed("If-Match: the resource does not exist")
+            raise PreconditionFailed(f'has been changed since; its ETag is now "{current}"')
         if self.none_match is not None and matches(self.none_match, current):
-            raise PreconditionFailed(f'If-None-Match: it is there, and its ETag is "{current}"')
+            raise PreconditionFailed(f'If-None-Match: the resource exists, and its ETag is "{current}"')
 
 
 def matches(tags: tuple[str, ...], version: str | None) -> bool:

@@ -139,7 +139,7 @@ class DocumentList(ListMessages, serializers.ListSerializer):
 
 
 class Document(Messages, serializers.Serializer):
-    """A JSON object that a request sends."""
+    """A JSON object in a request body."""
 
     # `from`, a keyword of Python, is declared as `from_`
 

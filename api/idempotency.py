@@ -33,11 +33,16 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     HEADER,
     KEY_SCHEMA,
     OpenApiParameter.HEADER,
-    description=f"Makes the request repeatable for {KEPT // timedelta(hours=1)} hours: the same key with the same body"
-    " answers with 200 what it made the first time.",
+    description=(
+        f"Makes the request idempotent for {KEPT // timedelta(hours=1)} hours: a repeated request with the same key"
+        " and the same body returns, with 200, what the first request created."
+    ),
 )
 IDEMPOTENCY_KEY_OR_MEMBER = OpenApiParameter(
-    HEADER, KEY_SCHEMA, OpenApiParameter.HEADER, description=f"The same as the member `{MEMBER}`."
+    HEADER,
+    KEY_SCHEMA,
+    OpenApiParameter.HEADER,
+    description=(f"An alternative to the member `{MEMBER}`, with the same meaning."),
 )
 
 
@@ -48,7 +53,7 @@ class KeyReused(APIException):
     default_code = "key_reused"
 
     def __init__(self, target: str):
-        super().__init__({target: ["was sent before with another body; take another key"]}, self.default_code)
+        super().__init__({target: ["was already used with another body; use another key"]}, self.default_code)
 
 
 class MadeIsGone(APIException):
@@ -59,7 +64,12 @@ class MadeIsGone(APIException):
 
     def __init__(self, target: str):
         super().__init__(
-            {target: ["what it made is gone, or not yours to see any more; take another key"]}, self.default_code
+            {
+                target: [
+                    ("belongs to a resource that was deleted or that is not visible to you any more; use another key")
+                ]
+            },
+            self.default_code,
         )
 
 

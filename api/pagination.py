@@ -64,13 +64,13 @@ class KeysetPagination(BasePagination):
             "format": "uri",
             "nullable": True,
             "example": "https://quando.example.org/api/jobs?cursor=W1siaWQiXSwgWyI3Il1d",
-            "description": "The address of the next page; null on the last one.",
+            "description": "The URL of the next page; null: this is the last page.",
         }
         next_cursor = {
             "type": "string",
             "nullable": True,
             "example": CURSOR_EXAMPLE,
-            "description": "The `cursor` of the next page; null on the last one.",
+            "description": "The `cursor` of the next page; null: this is the last page.",
         }
         return {
             "type": "object",
@@ -90,15 +90,20 @@ class KeysetPagination(BasePagination):
                 "in": "query",
                 "schema": limit,
                 "example": 20,
-                "description": f"How many entries a page has at most.  A page has fewer, at least one, when they"
-                f" would have more than {PAGE_BYTES // 1_000_000} MB: go on while `nextCursor` is not null.",
+                "description": (
+                    "The maximum number of entries on a page. A page has fewer entries, at least one, if they would"
+                    f" exceed {PAGE_BYTES // 1000000} MB. Continue until `nextCursor` is null."
+                ),
             },
             {
                 "name": "cursor",
                 "in": "query",
                 "schema": {"type": "string"},
                 "example": CURSOR_EXAMPLE,
-                "description": "Where the page begins: only as the `nextCursor` or the `nextLink` of a page gives it.",
+                "description": (
+                    "The position at which the page begins: the `nextCursor` of the page before. By default the"
+                    " first page."
+                ),
             },
         ]
 

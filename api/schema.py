@@ -23,42 +23,48 @@ ERROR = {
     "type": "object",
     "required": ["error"],
     "properties": {
-        "error": {"allOf": [{"$ref": "#/components/schemas/Fault"}], "description": "What was refused, and why."}
+        "error": {
+            "allOf": [{"$ref": "#/components/schemas/Fault"}],
+            "description": ("The reason why the request was refused."),
+        }
     },
 }
 FAULT = {
     "type": "object",
     "required": ["code", "message", "target"],
     "properties": {
-        "code": {"type": "string", "description": "The kind of refusal, for programs.", "example": "out_of_range"},
+        "code": {"type": "string", "description": "The error code, for programs.", "example": "out_of_range"},
         "message": {
             "type": "string",
-            "description": "What was refused, for people.",
+            "description": "The error message, for people.",
             "example": "must be 1 to 1000, not 0",
         },
         "target": {
             "type": "string",
             "nullable": True,
-            "description": "The path of the member at fault, such as `recurrence.interval`.",
+            "description": "The path of the invalid member, such as `recurrence.interval`.",
             "example": "recurrence.interval",
         },
         "details": {
             "type": "array",
             "items": {"$ref": "#/components/schemas/Fault"},
-            "description": "Present when several members are wrong: all of them, also the first.",
+            "description": "All errors, including the first one. Present only if several members are invalid.",
             "example": [],
         },
     },
 }
 ANYWHERE = {
-    "400": "The request is wrong.",
-    "401": "Nobody is signed in, or the token or password is wrong.",
-    "403": "The caller may not do this.",
-    "406": "Only JSON is answered.",
-    "429": "Too many requests, or too many failed log-ins.",
+    "400": "The request is invalid.",
+    "401": "The request is not authenticated, or its credentials are wrong.",
+    "403": "The caller does not have the permission for this request.",
+    "406": "The only response format is JSON, and the `Accept` header does not allow it.",
+    "429": "Too many requests, or too many failed sign-ins.",
 }
-WITH_BODY = {"413": "The body is too long.", "415": "The body is not JSON, or not in UTF-8."}
-AT_A_RESOURCE = {"404": "There is no such thing, or the caller may not see it."}
+WITH_BODY = {
+    "413": ("The request body is too long."),
+    "415": "The request body is not JSON, or its encoding is not UTF-8.",
+}
+AT_A_RESOURCE = {"404": "The resource does not exist, or the caller does not have access to it."}
 HAS_CONFLICTS = (
     "/api/calendars",
     "/api/collections",
@@ -72,16 +78,16 @@ HAS_CONFLICTS = (
     "/api/tokens",
     "/api/triggers",
 )
-CONFLICT = {"409": "The state of things, or a quota, forbids it."}
-REPEATED = {"422": "`Idempotency-Key` was sent before with another body."}
-STALE = {"412": "`If-Match` or `If-None-Match` names another version."}
+CONFLICT = {"409": "The state of the resource or a quota does not allow the request."}
+REPEATED = {"422": "The `Idempotency-Key` was already used with another body."}
+STALE = {"412": "The condition of `If-Match` or `If-None-Match` is not met."}
 UNCHANGED = {
     "304": {
-        "description": "The caller has it as it is.",
+        "description": "The resource has not changed.",
         "headers": {
             "ETag": {
                 "schema": {"type": "string"},
-                "description": "Names the version that the caller has.",
+                "description": "Identifies the version that the caller has.",
                 "example": '"1-3/6f0c1d2e3b4a5968"',
             }
         },
@@ -91,14 +97,14 @@ REFUSAL_HEADERS: dict[str, dict] = {
     "401": {
         "WWW-Authenticate": {
             "schema": {"type": "string"},
-            "description": "How a caller can prove who they are.",
+            "description": "The authentication methods that the server accepts.",
             "example": 'Bearer realm="quando"',
         }
     },
     "429": {
         "Retry-After": {
             "schema": {"type": "integer"},
-            "description": "In how many seconds it is worth asking again.",
+            "description": "The number of seconds to wait before the next request.",
             "example": 30,
         }
     },
@@ -283,8 +289,12 @@ IDS = {
     "event": "5b2f8a522c3c4a47a7de8a2f7f3c9d10",
     "string": "germany",
 }
-MADE_AGAIN = "The key was sent before: what it made then, as it is now."
-ANSWERS = {"get": "As it is now.", "put": "As it is after the change.", "patch": "As it is after the change."}
+MADE_AGAIN = "The key was used before: the resource that the first request created, in its current state."
+ANSWERS = {
+    "get": "The current state of the resource.",
+    "put": "The resource after the change.",
+    "patch": "The resource after the change.",
+}
 
 
 def describe_answers(result, generator, request, public):
@@ -318,7 +328,7 @@ def describe_parameter(parameter: Schema, path: str) -> None:
     if parameter["in"] == "path":
         resource = path.split("/")[2].removesuffix("s")
         kind = "event" if "pattern" in schema else schema.get("format", schema["type"])
-        parameter["description"] = "The name, in any case." if kind == "string" else f"The id of the {resource}."
+        parameter["description"] = "The name, not case-sensitive." if kind == "string" else f"The id of the {resource}."
         parameter["example"] = IDS[kind]
     lift_example(parameter)
 
@@ -332,8 +342,8 @@ def lift_example(described: Schema) -> None:
 def answer_text(method: str, status: str, operation: Schema) -> str:
     if method == "post":
         if status == "201":
-            return "It is made."
-        return MADE_AGAIN if "201" in operation["responses"] else "As it is after the request."
+            return "The resource was created."
+        return MADE_AGAIN if "201" in operation["responses"] else "The resource after the request."
     schema = next(iter(operation["responses"][status]["content"].values()))["schema"]
     return "A page of the list." if "Paginated" in schema.get("$ref", "") else ANSWERS[method]
 

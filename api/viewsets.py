@@ -20,10 +20,10 @@ LOCATION = OpenApiParameter(
     "Location",
     {"type": "string", "format": "uri", "example": "https://quando.example.org/api/jobs/1"},
     OpenApiParameter.HEADER,
-    description="The address of what was made.",
+    description="The URL of the created resource.",
     response=[201],
 )
-HTTP_410 = OpenApiResponse(description="It is gone.")
+HTTP_410 = OpenApiResponse(description="The resource was deleted.")
 NO_STORE = {"Cache-Control": "no-store"}  # for an answer that shows a secret, which is shown only once
 MOST_PARTS = 10  # parts of a list of history that are queried separately
 PAGING = ("limit", "cursor")
@@ -124,6 +124,6 @@ def refuse_parameters(request: Request, known: set[str]) -> None:
         if name not in known:
             errors[shown_name(name)] = [unknown(name, sorted(known))]
         elif len(values) > 1:
-            errors[name] = [ErrorDetail("is given more than once", "duplicate")]
+            errors[name] = [ErrorDetail("must not be given more than once", "duplicate")]
     if errors:
         raise ValidationError(errors)

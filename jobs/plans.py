@@ -14,7 +14,7 @@ from jobs.models import JobCollection, Sku
 
 PREMIUM = (Sku.P10_PREMIUM, Sku.P20_PREMIUM)
 ASCENDING = tuple(Sku)
-REFUSAL = f"choosing a premium plan takes the role of {Role.OWNER.label}"
+REFUSAL = f"choosing a premium plan requires the role of {Role.OWNER.label}"
 
 
 def takes_owner(before: str, plan: str) -> bool:

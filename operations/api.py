@@ -44,76 +44,100 @@ EXAMPLE: dict[str, Any] = {
 }
 FAILURE = {
     "state": "failed",
-    "error": {"code": "WorkerLost", "message": "The worker that was at it has died; what it had not done is not done."},
+    "error": {
+        "code": "WorkerLost",
+        "message": (
+            "The worker that carried out the operation stopped. The steps that it had not completed were not carried"
+            " out."
+        ),
+    },
     "finishedAt": "2026-01-05T08:02:15Z",
 }
 EXAMPLES = [
-    OpenApiExample("Going on", EXAMPLE, response_only=True),
+    OpenApiExample("A running operation", EXAMPLE, response_only=True),
     OpenApiExample("Failed", {**EXAMPLE, **FAILURE}, response_only=True),
 ]
 RETRY_AFTER = OpenApiParameter(
     "Retry-After",
     {"type": "integer", "example": RETRY_AFTER_S},
     OpenApiParameter.HEADER,
-    description="While it goes on: in how many seconds it is worth asking again.",
+    description="While the operation is not finished: the number of seconds to wait before the next request.",
     response=[200, 202],
 )
 LOCATION_OF_OPERATION = OpenApiParameter(
     "Location",
     {"type": "string", "format": "uri", "example": f"https://quando.example.org/api/operations/{EXAMPLE['id']}"},
     OpenApiParameter.HEADER,
-    description="The address of the operation.",
+    description="The URL of the operation.",
     response=[202],
 )
 ACCEPTED_HEADERS = [LOCATION_OF_OPERATION, RETRY_AFTER]
 
 
 class OperationErrorSerializer(Answer):
-    code = Member(CharField, "The kind of failure, for programs.", "error_code", example="WorkerLost")
+    code = Member(CharField, "The error code, for programs.", "error_code", example="WorkerLost")
     message = Member(
         CharField,
-        "What happened, for people.",
+        "The error message, for people.",
         "error_message",
-        example="The worker that was at it has died; what it had not done is not done.",
+        example=(
+            "The worker that carried out the operation stopped. The steps that it had not completed were not"
+            " carried out."
+        ),
     )
 
 
 @with_example(EXAMPLE)
 class OperationSerializer(Answer):
-    id = Member(UUIDField, "The id in its address.", "pk")
-    subscription = Member(UUIDField, "The id of the subscription that it works in.", "subscription_id")
-    kind = Member(CharField, "What is done, such as `collection.delete`.")
+    id = Member(UUIDField, "The id of the operation.", "pk")
+    subscription = Member(UUIDField, "The id of the subscription.", "subscription_id")
+    kind = Member(CharField, "The kind of operation, such as `collection.delete`.")
     target = Member(
         CharField,
-        "What it is done to: a collection as its resource group, a slash, its name; or the version of the"
-        " time zone data that it applies.",
+        (
+            "The target of the operation: a collection as resource group, slash and name, or the version of the"
+            " time zone data that is applied."
+        ),
     )
     state = Member(
         ChoiceField,
-        "`succeeded`, `failed` and `canceled` are its end and never change.",
+        "The state. `succeeded`, `failed` and `canceled` are final.",
         choices=Operation.State.values,
     )
-    percent = Member(IntegerField, "How much of it is done.", min_value=0, max_value=100)
+    percent = Member(IntegerField, "The progress in percent.", min_value=0, max_value=100)
     error = Member(
         OperationErrorSerializer,
-        "Why it failed, or that it was canceled.",
+        "The error of a failed or cancelled operation.",
         lambda operation: operation if operation.error_code else None,
         nullable=True,
     )
     askedBy = Member(
         CharField,
-        "The user who asked for it; null when they are gone.",
+        "The user who requested the operation; null: the user was deleted.",
         lambda operation: operation.requested_by and operation.requested_by.get_username(),
         nullable=True,
     )
     correlationId = Member(
-        CharField, "The caller's `x-ms-correlation-request-id`, or the request's `x-ms-request-id` without one."
+        CharField,
+        (
+            "The caller's `x-ms-correlation-request-id`, or the `x-ms-request-id` of the request if the caller did"
+            " not send one."
+        ),
     )
     clientRequestId = Member(CharField, "The caller's `x-ms-client-request-id`, or empty.")
-    cancelAskedAt = Member(InstantField, "It ends before its next step.", "cancel_requested_at", nullable=True)
-    createdAt = Member(InstantField, "When it was accepted.")
-    startedAt = Member(InstantField, "When a worker first took it up.", nullable=True)
-    finishedAt = Member(InstantField, "It is kept for a day or longer after this.", nullable=True)
+    cancelAskedAt = Member(
+        InstantField,
+        ("The time at which cancellation was requested, in UTC. The operation ends before its next step."),
+        "cancel_requested_at",
+        nullable=True,
+    )
+    createdAt = Member(InstantField, "The time at which the operation was accepted, in UTC.")
+    startedAt = Member(InstantField, "The time at which a worker first started the operation, in UTC.", nullable=True)
+    finishedAt = Member(
+        InstantField,
+        ("The time at which the operation ended, in UTC. The operation is kept for at least one day after its end."),
+        nullable=True,
+    )
 
 
 @with_example(
@@ -127,20 +151,20 @@ class OperationSerializer(Answer):
     }
 )
 class OperationFilter(FilterSet):
-    state = WordFilter(choices=Operation.State.choices, help_text="Only those in this state.")
-    kind = TextFilter(max_length=64, help_text="What is done, such as `collection.delete`.")
-    target = TextFilter(method="filter_target", max_length=500, help_text="What it is done to, in any case.")
-    subscription = IdFilter(help_text="The id of a subscription.")
+    state = WordFilter(choices=Operation.State.choices, help_text="Filters by state.")
+    kind = TextFilter(max_length=64, help_text="Filters by the kind of operation, such as `collection.delete`.")
+    target = TextFilter(method="filter_target", max_length=500, help_text="Filters by the target, not case-sensitive.")
+    subscription = IdFilter(help_text="Filters by the id of the subscription.")
 
     def filter_target(self, rows: OperationQuerySet, name: str, value: str) -> OperationQuerySet:
         return rows.about(value)
 
 
 OperationFilter.base_filters["from"] = InstantFilter(
-    field_name="created_at", lookup_expr="gte", help_text="Only what was asked for at or after this instant."
+    field_name="created_at", lookup_expr="gte", help_text="Only operations that were accepted at or after this time."
 )
 OperationFilter.base_filters["to"] = InstantFilter(
-    field_name="created_at", lookup_expr="lt", help_text="Only what was asked for before this instant."
+    field_name="created_at", lookup_expr="lt", help_text="Only operations that were accepted before this time."
 )
 
 
@@ -152,7 +176,7 @@ class OperationFinished(APIException):
 
 
 class Operations(HistoryViewSet):
-    """Long requests, which can be read from their acceptance until a day or longer after their end."""
+    """Long requests. An operation can be read from its acceptance until at least one day after its end."""
 
     queryset = Operation.objects.select_related("requested_by").order_by("-created_at", "-id")
     serializer_class = OperationSerializer
@@ -166,7 +190,10 @@ class Operations(HistoryViewSet):
     @extend_schema(
         operation_id="readOperation",
         summary="Read an operation",
-        description="While it goes on, `Retry-After` says in how many seconds it is worth asking again.",
+        description=(
+            "While the operation is not finished, `Retry-After` has the number of seconds to wait before the next"
+            " request."
+        ),
         parameters=[RETRY_AFTER],
         examples=EXAMPLES,
     )
@@ -176,8 +203,11 @@ class Operations(HistoryViewSet):
     @extend_schema(
         operation_id="cancelOperation",
         summary="Cancel an operation",
-        description="It ends before its next step, or at once when no worker is at it; what was begun is put back as"
-        " far as that is possible.  An operation that recomputes stored fire times cannot be cancelled (409).",
+        description=(
+            "The operation ends before its next step, or immediately if no worker has started it. Completed steps"
+            " are reverted as far as possible. An operation that recalculates stored fire times cannot be cancelled"
+            " (409)."
+        ),
         request=None,
         parameters=[RETRY_AFTER],
         examples=[OpenApiExample("Asked", EXAMPLE | {"cancelAskedAt": "2026-01-05T08:00:01Z"}, response_only=True)],
@@ -191,7 +221,7 @@ class Operations(HistoryViewSet):
             raise Conflict(str(error), code="not_cancellable") from None
         if not is_open:
             operation.refresh_from_db()
-            raise OperationFinished(f"the operation is {operation.state} already")
+            raise OperationFinished(f"the operation is already {operation.state}")
         return operation_response(self.get_queryset().get(pk=pk))
 
 
@@ -199,7 +229,9 @@ class Operations(HistoryViewSet):
 
 ACCEPTED = OpenApiResponse(
     OperationSerializer,
-    description="It is accepted, and being done: follow it at the address in `Location`.",
+    description=(
+        "The request was accepted and is being carried out. The `Location` header has the URL of the operation."
+    ),
     examples=EXAMPLES[:1],
 )
 

@@ -55,5 +55,7 @@ def handler_for(operation: Operation) -> OperationHandler:
     """Return the handler of the operation's kind.  Raises OperationFailed if no handler is registered any more."""
     handler = _handlers.get(operation.kind)
     if handler is None:
-        raise OperationFailed("UnknownOperation", f"nothing here does {operation.kind!r} any more")
+        raise OperationFailed(
+            "UnknownOperation", (f"this version does not support operations of the kind {operation.kind!r}")
+        )
     return handler

@@ -26,8 +26,14 @@ DONE = 100
 BATCH = 100
 ACCEPT_TRIES = 3
 CANCELED = ("OperationCanceled", "It was cancelled on request.")
-INTERNAL_ERROR = ("InternalError", "The work failed for a reason of our own; the log has it.")
-WORKER_LOST = ("WorkerLost", "The worker that was at it has died; what it had not done yet is not done.")
+INTERNAL_ERROR = (
+    "InternalError",
+    ("The operation failed because of an internal error. Details are in the log of the server."),
+)
+WORKER_LOST = (
+    "WorkerLost",
+    ("The worker that carried out the operation stopped. The steps that it had not completed were not carried out."),
+)
 
 
 @dataclass(frozen=True, slots=True)

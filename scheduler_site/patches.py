@@ -18,11 +18,11 @@ MERGED_MEMBERS = {
 NULL_REMOVES = ("/api/jobs/{id}", "/api/triggers/{id}")  # optional members of merged objects (RFC 7396)
 NULL_RESETS = ("/api/triggers/{id}",)  # optional members of the body itself
 
-MERGED = "Merged into what is stored: members that are left out stay as they are."
-REMOVES = "Null removes an optional member."
-RESETS = "Null gives the default."
+MERGED = "Merged into the stored object: members that are omitted keep their values."
+REMOVES = "The value null removes an optional member."
+RESETS = "The value null sets the default."
 REPLACED = "Replaced as a whole."
-OF_PUT, OF_PATCH = "is left out gets its default", "is left out stays as it is"
+OF_PUT, OF_PATCH = "is omitted gets its default", "is omitted keeps its value"
 COMPONENTS = "#/components/schemas/"
 TEXTS = ("description", "example")
 # these do not apply to members that are sent one by one
@@ -63,7 +63,7 @@ class BodyOfPatch:
         is_merged = name in self.merged_members
         described = self.patch_schema(schema) if is_merged else self.replacement_schema(schema)
         if is_merged:
-            described = with_text(described, f"{MERGED}  {REMOVES}" if self.null_removes else MERGED)
+            described = with_text(described, f"{MERGED} {REMOVES}" if self.null_removes else MERGED)
         elif schema.get("type") in ("object", "array"):
             described = with_text(described, REPLACED)
         if self.null_resets and name not in required:
@@ -175,5 +175,5 @@ def with_text(schema: Schema, text: str) -> Schema:
     """Return the schema with the text added to the end of its description."""
     if "$ref" in schema:
         schema = {"allOf": [schema]}
-    description = f"{schema['description']}  " if "description" in schema else ""
+    description = f"{schema['description']} " if "description" in schema else ""
     return {**schema, "description": description + text}

@@ -273,7 +273,9 @@ REST_FRAMEWORK = {
 API_REQUESTS_PER_MINUTE = number("API_REQUESTS_PER_MINUTE", 6000)  # of one account in one process; 0: no limit
 SPECTACULAR_SETTINGS = {
     "TITLE": "Quando",
-    "DESCRIPTION": "A self-hosted scheduler.  Times are UTC; members are camelCase.",
+    "DESCRIPTION": (
+        "The API of Quando, a self-hosted scheduler. All times are in UTC. The names of JSON members are in camelCase."
+    ),
     "VERSION": "1",
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

@@ -35,7 +35,7 @@ SHARED_ROLES = {Role.READER.label: Role.READER, Role.OPERATOR.label: Role.OPERAT
 class ShareSerializer(Answer, WholeDocument):
     user = Member(
         TextField,
-        "A user name: somebody of a common subscription.",
+        "The user name. The user must be a member of a subscription of the owner.",
         lambda share: share.user.get_username(),
         min_length=1,
         max_length=USER_LENGTH,
@@ -43,7 +43,7 @@ class ShareSerializer(Answer, WholeDocument):
     )
     role = Member(
         WordField,
-        "A `reader` sees the calendar, an `operator` changes its events.",
+        "The role. A `reader` can see the calendar, an `operator` can also change its events.",
         lambda share: Role(share.role).label,
         choices=list(SHARED_ROLES),
         example="operator",
@@ -52,32 +52,52 @@ class ShareSerializer(Answer, WholeDocument):
 
 @with_example({"name": "Releases", "hue": "moss"})
 class CalendarReplacement(Document):
-    """The values of a calendar.  A member that is left out gets its default."""
+    """The new values of a calendar. A member that is omitted gets its default."""
 
-    name = TextField(min_length=1, max_length=NAME_LENGTH, help_text="What pages call it.")
+    name = TextField(min_length=1, max_length=NAME_LENGTH, help_text="The name that is displayed.")
     hue = WordField(
-        Color.values, required=False, help_text="The colour in which pages show it: by default one that is used least."
+        Color.values,
+        required=False,
+        help_text=(
+            "The colour in which the calendar is displayed. Default: one of the colours that the owner uses least."
+        ),
     )
-    shares = ShareSerializer(many=True, default=list, help_text="Who else sees it.  Only its owner changes this.")
+    shares = ShareSerializer(
+        many=True,
+        default=list,
+        help_text=("The users with whom the calendar is shared. Only the owner can change them."),
+    )
 
 
 class CalendarSerializer(Answer):
-    id = Member(UUIDField, "The id by which events name it.", "pk", example="5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10")
-    name = Member(CharField, "What pages call it.", example="Releases")
-    hue = Member(ChoiceField, "The colour in which pages show it.", choices=Color.values, example="moss")
-    isDefault = Member(BooleanField, "It takes the events that name no calendar, and cannot be deleted.", example=False)
-    owner = Member(CharField, "A user name.", lambda calendar: calendar.owner.get_username(), example="ada")
-    role = Member(
-        ChoiceField, "What the caller may do with it.", GIVEN, choices=[role.label for role in Role], example="owner"
+    id = Member(UUIDField, "The id of the calendar.", "pk", example="5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10")
+    name = Member(CharField, "The name that is displayed.", example="Releases")
+    hue = Member(ChoiceField, "The colour in which the calendar is displayed.", choices=Color.values, example="moss")
+    isDefault = Member(
+        BooleanField,
+        ("Whether it is the default calendar, which contains the events that name no calendar. It cannot be deleted."),
+        example=False,
     )
-    shares = Member(ShareSerializer, "Who else sees it; told to its owner only.", GIVEN, many=True)
-    revision = Member(IntegerField, "Counts its changes and those of its events.", example=3)
-    createdAt = Member(InstantField, "When it was made.", example="2026-01-01T09:30:00Z")
-    updatedAt = Member(InstantField, "When it was last changed.", example="2026-01-05T08:00:00Z")
+    owner = Member(
+        CharField, ("The user name of the owner."), lambda calendar: calendar.owner.get_username(), example="ada"
+    )
+    role = Member(
+        ChoiceField,
+        ("The caller's role for the calendar."),
+        GIVEN,
+        choices=[role.label for role in Role],
+        example="owner",
+    )
+    shares = Member(
+        ShareSerializer, ("The users with whom the calendar is shared. Visible to the owner only."), GIVEN, many=True
+    )
+    revision = Member(IntegerField, "The number of changes to the calendar and its events.", example=3)
+    createdAt = Member(InstantField, "The time of creation, in UTC.", example="2026-01-01T09:30:00Z")
+    updatedAt = Member(InstantField, "The time of the last change, in UTC.", example="2026-01-05T08:00:00Z")
 
 
 class Calendars(ApiViewSet):
-    """Calendars of the caller, and calendars that other people share with the caller."""
+    """The caller's calendars, and calendars that are shared with the caller."""
 
     queryset = Calendar.objects.select_related("owner").order_by("created_at", "id")
     serializer_class = CalendarSerializer
@@ -105,7 +125,7 @@ class Calendars(ApiViewSet):
     def create(self, request):
         wanted = self.read(CalendarReplacement)
         if highest_role(request) < Role.OPERATOR:
-            raise PermissionDenied(f"this takes the role of {Role.OPERATOR.label}")
+            raise PermissionDenied(f"this requires the role of {Role.OPERATOR.label}")
         with transaction.atomic():
             calendar = editing.create_calendar(request.user, wanted["name"], wanted.get("hue"), timezone.now())
             share_with(request, calendar, wanted["shares"])
@@ -171,7 +191,7 @@ class Calendars(ApiViewSet):
     def _get_own(self, request, pk) -> Calendar:
         calendar = require_role(request, Calendar, Role.OPERATOR, pk=pk)
         if calendar.owner_id != request.user.pk:
-            raise PermissionDenied("a calendar is changed by its owner only")
+            raise PermissionDenied("only the owner may change a calendar")
         return calendar
 
 
@@ -192,7 +212,7 @@ def share_with(request, calendar: Calendar, entries: list[Mapping[str, str]]) ->
     if listed == {name: share.role for name, share in present.items()}:
         return
     if highest_role(request) < Role.OWNER:
-        raise PermissionDenied(f"this takes the role of {Role.OWNER.label}")
+        raise PermissionDenied(f"this requires the role of {Role.OWNER.label}")
     for name, share in present.items():
         if name not in listed:
             sharing.unshare(calendar, share.user)
@@ -201,7 +221,7 @@ def share_with(request, calendar: Calendar, entries: list[Mapping[str, str]]) ->
         name = entry["user"]
         user = people.get(name) or (present[name].user if name in present else None)
         if user is None:
-            message = f"must be somebody with whom you share a subscription, not {name!r:.80}"
+            message = f"must be a user with whom you share a subscription, not {name!r:.80}"
             raise CalendarError(message, path=f"shares[{position}].user", code="does_not_exist")
         sharing.share(calendar, user, listed[name])
 

@@ -28,8 +28,10 @@ class ClosedDaysImport(DescribedView, APIView):
     @extend_schema(
         operation_id="importClosedDays",
         summary="Add the days of an iCalendar file to a calendar of closed days",
-        description=f"The days of its events within {FUTURE.days} days are added to `dates`; a date that is there"
-        " already is not added again.  The body is the file, as in the import of a calendar.",
+        description=(
+            f"The days of the events within the next {FUTURE.days} days are added to `dates`. Dates that already"
+            " exist are not added again. The body is the file, as in the import of a calendar."
+        ),
         request={
             "application/octet-stream": OpenApiTypes.BINARY,
             "multipart/form-data": {

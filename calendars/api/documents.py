@@ -43,7 +43,7 @@ def contact_text(attendee: Mapping[str, Any], name: str) -> str:
 class AttendeeSerializer(Answer, WholeDocument):
     name = Member(
         TextField,
-        "The name.",
+        "The name of the person.",
         lambda attendee: contact_text(attendee, "name"),
         max_length=LIST_LENGTH,
         allow_blank=True,
@@ -61,7 +61,7 @@ class AttendeeSerializer(Answer, WholeDocument):
     )
     type = Member(
         WordField,
-        "Whether the person has to come; `resource` is a room or a device.",
+        "The type: a `required` or `optional` person, or a `resource` such as a room or a device.",
         lambda attendee: kind if (kind := attendee.get("type")) in ATTENDEE_TYPES else "required",
         choices=ATTENDEE_TYPES,
         default="required",
@@ -74,7 +74,7 @@ class DetailsMembers(Answer, Document):
 
     subject = Member(
         TextField,
-        "What it is called.",
+        "The subject.",
         max_length=SUBJECT_LENGTH,
         allow_blank=True,
         trim_whitespace=False,
@@ -83,7 +83,7 @@ class DetailsMembers(Answer, Document):
     )
     body = Member(
         TextField,
-        "What is said of it.",
+        "The body text.",
         max_length=BODY_LENGTH,
         allow_blank=True,
         trim_whitespace=False,
@@ -91,11 +91,11 @@ class DetailsMembers(Answer, Document):
         example="What is next",
     )
     bodyType = Member(
-        WordField, "How `body` is read.", choices=BodyType.values, default=BodyType.TEXT.value, example="text"
+        WordField, "The format of `body`.", choices=BodyType.values, default=BodyType.TEXT.value, example="text"
     )
     location = Member(
         TextField,
-        "Where, in words.",
+        "The location, as free text.",
         "location_name",
         max_length=LIST_LENGTH,
         allow_blank=True,
@@ -105,33 +105,42 @@ class DetailsMembers(Answer, Document):
     )
     categories = Member(
         ListField,
-        "Words of the caller's to sort by.",
+        "Custom categories.",
         child=TextField(max_length=CATEGORY_LENGTH, trim_whitespace=False),
         max_length=CATEGORIES,
         default=list,
         example=["team"],
     )
-    attendees = Member(AttendeeSerializer, "Nobody is invited.", many=True, max_length=ATTENDEES, default=list)
+    attendees = Member(
+        AttendeeSerializer,
+        ("The attendees. The server does not send invitations."),
+        many=True,
+        max_length=ATTENDEES,
+        default=list,
+    )
     showAs = Member(
         WordField,
-        "How its time counts where others look for a free one.",
+        "The availability that is displayed for this time.",
         choices=ShowAs.values,
         default=ShowAs.BUSY.value,
         example="busy",
     )
     sensitivity = Member(
         WordField,
-        "Of what is `private` or `confidential`, others than the calendar's owner see the times only.",
+        (
+            "The sensitivity. Of `private` and `confidential` events, other users than the owner of the calendar"
+            " see the times only."
+        ),
         choices=Sensitivity.values,
         default=Sensitivity.NORMAL.value,
         example="normal",
     )
     importance = Member(
-        WordField, "How important it is.", choices=Importance.values, default=Importance.NORMAL.value, example="normal"
+        WordField, "The importance.", choices=Importance.values, default=Importance.NORMAL.value, example="normal"
     )
     reminderMinutes = Member(
         WholeNumberField,
-        "Before the start; null: none.",
+        "The number of minutes between the reminder and the start; null: no reminder.",
         lambda details: details.reminder_minutes if details.is_reminder_on else None,
         nullable=True,
         min_value=0,
@@ -150,28 +159,37 @@ class DetailsMembers(Answer, Document):
     }
 )
 class OccurrenceReplacement(DetailsMembers):
-    """The values of one occurrence.  A member that is left out stays as it is."""
+    """The new values of one occurrence. A member that is omitted keeps its value."""
 
     isAllDay = FlagField(
-        default=False, help_text="From midnight to a midnight, the last day not included, whatever the reader's zone."
+        default=False,
+        help_text=(
+            "Whether the event lasts whole days, from midnight to midnight in any time zone. The end is excluded."
+        ),
     )
-    startLocal = LocalField(help_text="What clocks in `timeZone` show at its start.  A date alone is its midnight.")
-    endLocal = LocalField(help_text="The same of its end.")
-    timeZone = ZoneNameField(default="UTC", help_text="A name of IANA's, or of Windows.")
+    startLocal = LocalField(help_text="The start as wall time in `timeZone`. A date without a time means midnight.")
+    endLocal = LocalField(help_text="The end as wall time in `timeZone`. A date without a time means midnight.")
+    timeZone = ZoneNameField(default="UTC", help_text="The time zone: an IANA or Windows name.")
 
 
 class FollowingReplacement(OccurrenceReplacement):
-    """The values of this occurrence and all that follow.  A member that is left out stays as it is."""
+    """The new values of the occurrence and all following ones. A member that is omitted keeps its value."""
 
-    recurrence = RecurrenceField(allow_null=True, default=None, help_text="Null: it is a single event.")
+    recurrence = RecurrenceField(
+        allow_null=True, default=None, help_text=("The recurrence rule; null: it is a single event.")
+    )
 
 
 @with_example({"calendarId": "5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10"})
 class EventReplacement(FollowingReplacement):
-    """The values of an event.  A member that is left out gets its default."""
+    """The new values of an event. A member that is omitted gets its default."""
 
     calendarId = IdField(
-        required=False, help_text="Its calendar: by default the one that it is in, of a new one the caller's default."
+        required=False,
+        help_text=(
+            "The id of the calendar. Default: the current calendar of the event; for a new event, the default"
+            " calendar of the caller."
+        ),
     )
 
 
@@ -181,29 +199,32 @@ class EventRequest(EventReplacement):
         required=False,
         min_length=1,
         max_length=255,
-        help_text="Makes the creation repeatable: the same key answers the event that it made the first time.",
+        help_text=(
+            "Makes the request idempotent: a repeated request with the same key returns the event that the first"
+            " request created."
+        ),
     )
 
 
 class WhenMembers(Answer):
-    isAllDay = Member(BooleanField, "From midnight to a midnight, whatever the reader's zone.", example=False)
-    start = Member(InstantField, "When it starts.", example="2026-01-05T08:00:00Z")
-    end = Member(InstantField, "When it ends.", example="2026-01-05T08:15:00Z")
-    startLocal = Member(
-        LocalField, "What clocks in `timeZone` show at its start.", GIVEN, example="2026-01-05T09:00:00"
+    isAllDay = Member(
+        BooleanField, ("Whether the event lasts whole days, from midnight to midnight in any time zone."), example=False
     )
-    endLocal = Member(LocalField, "What clocks in `timeZone` show at its end.", GIVEN, example="2026-01-05T09:15:00")
-    timeZone = Member(CharField, "The zone of `startLocal` and `endLocal`.", GIVEN, example="Europe/Berlin")
+    start = Member(InstantField, "The start, in UTC.", example="2026-01-05T08:00:00Z")
+    end = Member(InstantField, "The end, in UTC.", example="2026-01-05T08:15:00Z")
+    startLocal = Member(LocalField, "The start as wall time in `timeZone`.", GIVEN, example="2026-01-05T09:00:00")
+    endLocal = Member(LocalField, "The end as wall time in `timeZone`.", GIVEN, example="2026-01-05T09:15:00")
+    timeZone = Member(CharField, "The time zone of `startLocal` and `endLocal`.", GIVEN, example="Europe/Berlin")
     startDate = Member(
         DateField,
-        "Of an all-day one: its first day.",
+        "The first day of an all-day event.",
         lambda occurrence: occurrence.days and occurrence.days[0],
         nullable=True,
         example=None,
     )
     endDate = Member(
         DateField,
-        "Of an all-day one: the day behind its last.",
+        "The day after the last day of an all-day event.",
         lambda occurrence: occurrence.days and occurrence.days[1],
         nullable=True,
         example=None,
@@ -213,22 +234,24 @@ class WhenMembers(Answer):
 class SeriesExceptionSerializer(Answer):
     id = Member(
         CharField,
-        "Of the occurrence.",
+        "The id of the occurrence.",
         lambda exception: str(ItemId(exception.event_id, exception.original_day)),
         example="5b2f8a522c3c4a47a7de8a2f7f3c9d10_20260107",
     )
-    isCancelled = Member(BooleanField, "Whether it was cancelled; otherwise it was changed.", example=True)
+    isCancelled = Member(BooleanField, "Whether the occurrence was cancelled. False: it was changed.", example=True)
 
 
 class EventIdentity(Answer):
     id = Member(
-        CharField, "The id in its address.", lambda event: event.pk.hex, example="5b2f8a522c3c4a47a7de8a2f7f3c9d10"
+        CharField, "The id of the event.", lambda event: event.pk.hex, example="5b2f8a522c3c4a47a7de8a2f7f3c9d10"
     )
-    calendarId = Member(UUIDField, "The id of its calendar.", example="5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10")
-    uid = Member(CharField, "What iCalendar files call it.", example="5b2f8a522c3c4a47a7de8a2f7f3c9d10@quando")
+    calendarId = Member(UUIDField, "The id of the calendar.", example="5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10")
+    uid = Member(
+        CharField, ("The UID of the event in iCalendar files."), example="5b2f8a522c3c4a47a7de8a2f7f3c9d10@quando"
+    )
     type = Member(
         ChoiceField,
-        "Whether it repeats.",
+        "The type: a single event or a series.",
         lambda event: "series" if event.is_series else "single",
         choices=["single", "series"],
         example="series",
@@ -236,43 +259,49 @@ class EventIdentity(Answer):
 
 
 class EventSerializer(EventIdentity, WhenMembers, DetailsMembers):
-    """An event: a single event, or a series as a whole."""
+    """A single event, or a series as a whole."""
 
-    start = Member(InstantField, "Of a series, as all of these: that of its first occurrence.  Read only.")
-    recurrence = Member(RecurrenceField, "How it repeats; null: it is a single event.", nullable=True)
+    start = Member(
+        InstantField,
+        ("The start, in UTC. For a series, this and the other times are those of the first occurrence. Read only."),
+    )
+    recurrence = Member(RecurrenceField, "The recurrence rule; null: it is a single event.", nullable=True)
     description = Member(
         CharField,
-        "The days of a series in words.",
+        "A description of the days of a series, for people.",
         lambda event: describe_days(event.series) if event.is_series else None,
         nullable=True,
         example="every 2 weeks on Monday and Wednesday, until 13 May 2026",
     )
-    exceptions = Member(SeriesExceptionSerializer, "Occurrences that were changed or cancelled.", GIVEN, many=True)
-    canEdit = Member(BooleanField, "Whether the caller may change it.", GIVEN, example=True)
-    revision = Member(IntegerField, "Counts the changes of it and its occurrences.", example=3)
-    createdAt = Member(InstantField, "When it was made.", example="2026-01-01T09:30:00Z")
-    updatedAt = Member(InstantField, "When it was last changed.", example="2026-01-05T08:00:00Z")
+    exceptions = Member(SeriesExceptionSerializer, "The occurrences that were changed or cancelled.", GIVEN, many=True)
+    canEdit = Member(BooleanField, "Whether the caller can change the event.", GIVEN, example=True)
+    revision = Member(IntegerField, "The number of changes to the event and its occurrences.", example=3)
+    createdAt = Member(InstantField, "The time of creation, in UTC.", example="2026-01-01T09:30:00Z")
+    updatedAt = Member(InstantField, "The time of the last change, in UTC.", example="2026-01-05T08:00:00Z")
 
 
 class OccurrenceIdentity(Answer):
     id = Member(
         CharField,
-        "It stays the same when the occurrence is moved.  Of a single event: its id.",
+        (
+            "The id of the occurrence. It does not change when the occurrence is moved. For a single event: the id"
+            " of the event."
+        ),
         lambda occurrence: str(occurrence.id),
         example="5b2f8a522c3c4a47a7de8a2f7f3c9d10_20260105",
     )
     eventId = Member(
         CharField,
-        "The single event, or the series.",
+        "The id of the single event or the series.",
         lambda occurrence: occurrence.event.pk.hex,
         example="5b2f8a522c3c4a47a7de8a2f7f3c9d10",
     )
     calendarId = Member(
-        UUIDField, "The id of its calendar.", "event.calendar_id", example="5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10"
+        UUIDField, "The id of the calendar.", "event.calendar_id", example="5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10"
     )
     type = Member(
         ChoiceField,
-        "Whether it belongs to a series.",
+        "The type: a single event or an occurrence of a series.",
         lambda occurrence: "single" if occurrence.day is None else "occurrence",
         choices=["single", "occurrence"],
         example="occurrence",
@@ -283,40 +312,41 @@ class OccurrenceIdentity(Answer):
 class OccurrenceSerializer(OccurrenceIdentity, WhenMembers):
     """A single event, or one occurrence of a series."""
 
-    subject = Member(CharField, "What it is called.", "details.subject", example="Stand-up")
-    location = Member(CharField, "Where, in words.", "details.location_name", example="Room 4")
-    categories = Member(
-        ListField, "Words of the caller's to sort by.", "details.categories", child=CharField(), example=["team"]
-    )
+    subject = Member(CharField, "The subject.", "details.subject", example="Stand-up")
+    location = Member(CharField, "The location, as free text.", "details.location_name", example="Room 4")
+    categories = Member(ListField, "Custom categories.", "details.categories", child=CharField(), example=["team"])
     showAs = Member(
         ChoiceField,
-        "How its time counts where others look for a free one.",
+        "The availability that is displayed for this time.",
         "details.show_as",
         choices=ShowAs.values,
         example="busy",
     )
     sensitivity = Member(
         ChoiceField,
-        "Who sees more than its times.",
+        "The sensitivity, which limits what other users see.",
         "details.sensitivity",
         choices=Sensitivity.values,
         example="normal",
     )
     importance = Member(
-        ChoiceField, "How important it is.", "details.importance", choices=Importance.values, example="normal"
+        ChoiceField, "The importance.", "details.importance", choices=Importance.values, example="normal"
     )
     startLocal = Member(
-        LocalField, "What clocks in `timeZone` show: the zone that was asked for, or the event's.", GIVEN
+        LocalField, "The start as wall time, in the requested time zone or the time zone of the event.", GIVEN
     )
     isException = Member(
         BooleanField,
-        "Whether it differs from its series.",
+        "Whether the occurrence differs from its series.",
         lambda occurrence: occurrence.exception is not None and not occurrence.is_cancelled,
         example=False,
     )
-    isCancelled = Member(BooleanField, "Whether it was cancelled.", example=False)
+    isCancelled = Member(BooleanField, "Whether the occurrence was cancelled.", example=False)
     originalStart = Member(
-        InstantField, "When its series has it; null of a single event.", nullable=True, example="2026-01-05T08:00:00Z"
+        InstantField,
+        ("The original start of the occurrence in its series, in UTC; null: it is a single event."),
+        nullable=True,
+        example="2026-01-05T08:00:00Z",
     )
 
 

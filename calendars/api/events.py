@@ -48,8 +48,12 @@ SEARCH_LENGTH = 200
     }
 )
 class EventFilter(FilterSet):
-    calendar = IdFilter(field_name="calendar_id", help_text="The id of a calendar.")
-    search = TextFilter(method="filter_search", max_length=SEARCH_LENGTH, help_text="In subject or body, in any case.")
+    calendar = IdFilter(field_name="calendar_id", help_text="Filters by the id of the calendar.")
+    search = TextFilter(
+        method="filter_search",
+        max_length=SEARCH_LENGTH,
+        help_text=("Searches in subject and body, not case-sensitive."),
+    )
 
     def filter_from(self, rows: QuerySet, name: str, value: datetime) -> QuerySet:
         return rows.filter(Q(covers_until=None) | Q(covers_until__gt=value) | Q(covers_until=value, covers_from=value))
@@ -60,10 +64,12 @@ class EventFilter(FilterSet):
 
 
 EventFilter.base_filters["from"] = InstantFilter(
-    method="filter_from", help_text="Only events that end after this instant, or start at it; series at their end."
+    method="filter_from", help_text="Only events that end after this time or start at it. For a series: its last end."
 )
 EventFilter.base_filters["to"] = InstantFilter(
-    field_name="covers_from", lookup_expr="lt", help_text="Only events that start, or series that begin, before it."
+    field_name="covers_from",
+    lookup_expr="lt",
+    help_text=("Only events that start before this time. For a series: its first start."),
 )
 
 
@@ -79,7 +85,10 @@ class Events(ApiViewSet):
     @extend_schema(
         operation_id="listEvents",
         summary="List events",
-        description="Earliest first; a series is one of them, where it begins.  For what is when, list occurrences.",
+        description=(
+            "Earliest first. A series is one entry, sorted by its start. To find what takes place in a period, list"
+            " occurrences."
+        ),
     )
     def list(self, request):
         return self.list_response(lambda rows: render_events(request, rows))
@@ -92,7 +101,10 @@ class Events(ApiViewSet):
     @extend_schema(
         operation_id="createEvent",
         summary="Create an event",
-        description="With `recurrence` it is a series.  With a key, 200 answers the event that the key made before.",
+        description=(
+            "With `recurrence` the event is a series. If the idempotency key was used before, the response is 200"
+            " with the event that the first request created."
+        ),
         request=EventRequest,
         parameters=[IDEMPOTENCY_KEY_OR_MEMBER, ETAG, LOCATION],
         responses={200: EventSerializer, 201: EventSerializer},
@@ -116,8 +128,10 @@ class Events(ApiViewSet):
     @extend_schema(
         operation_id="replaceEvent",
         summary="Replace an event",
-        description="What is left out gets its default.  Occurrences that were changed or cancelled stay so, unless the"
-        " series gives others now: with another recurrence, start, end or zone.",
+        description=(
+            "A member that is omitted gets its default. Changed and cancelled occurrences are kept, unless a new"
+            " recurrence, start, end or time zone changes the occurrences of the series."
+        ),
         request=EventReplacement,
         parameters=[IF_MATCH, IF_ABSENT, ETAG],
     )
@@ -128,8 +142,10 @@ class Events(ApiViewSet):
     @extend_schema(
         operation_id="patchEvent",
         summary="Change an event",
-        description="Only what is sent changes; lists and `recurrence` are replaced as a whole.  A start without a"
-        " recurrence takes its series along; a recurrence without a start begins on its `startDate`.",
+        description=(
+            "Only the given members change. Lists and `recurrence` are replaced as a whole. A new start without a"
+            " recurrence moves the series. A new recurrence without a start begins on its `startDate`."
+        ),
         request=EventReplacement,
         parameters=[IF_MATCH, IF_ABSENT, ETAG],
         examples=examples.EVENT_PATCHES,
@@ -142,7 +158,7 @@ class Events(ApiViewSet):
     @extend_schema(
         operation_id="deleteEvent",
         summary="Delete an event",
-        description="Of a series all occurrences.",
+        description="Deletes all occurrences of a series.",
         parameters=[IF_MATCH],
         responses={204: HTTP_410},
     )
@@ -172,7 +188,7 @@ def get_for_update(request, pk: uuid.UUID) -> Event:
 def forbid_private(request, event: Event, sensitivity: str) -> None:
     """Raise PermissionDenied if the event is private and the caller does not own its calendar."""
     if sensitivity in PRIVATE and event.calendar.owner_id != request.user.pk:
-        raise PermissionDenied(f"what is {sensitivity} is changed by the calendar's owner only")
+        raise PermissionDenied(f"only the owner of the calendar may change events that are {sensitivity}")
 
 
 def changes_of_event(wanted: Mapping[str, Any], event: Event) -> dict[str, Any]:
@@ -202,14 +218,14 @@ def refuse_read_only(data: object, event: Event) -> None:
         return
     for member, local in (("start", "startLocal"), ("end", "endLocal")):
         if member in data and local not in data and data[member] != rendered(getattr(event, f"{member}_at")):
-            raise CalendarError(f"is read only: write {local} and timeZone", path=member, code="read_only")
+            raise CalendarError(f"is read only: set {local} and timeZone instead", path=member, code="read_only")
 
 
 def calendar_for(request, wanted: uuid.UUID | None) -> Calendar:
     """Return the calendar for an event, or the caller's default.  Raises ValidationError and PermissionDenied."""
     if wanted is None:
         wanted = Calendar.objects.default_of(request.user).pk
-    with as_field_error("calendarId", "must be a calendar that you may see"):
+    with as_field_error("calendarId", "must be a calendar that you have access to"):
         return require_role(request, Calendar, Role.OPERATOR, pk=wanted)
 
 

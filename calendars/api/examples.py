@@ -4,7 +4,7 @@ from drf_spectacular.utils import OpenApiExample
 
 CALENDARS = [
     OpenApiExample(
-        "A calendar that two others see",
+        "A calendar that is shared with two users",
         {
             "name": "Releases",
             "hue": "moss",
@@ -28,7 +28,7 @@ EVENTS = [
         request_only=True,
     ),
     OpenApiExample(
-        "Every other Monday and Wednesday, twenty times",
+        "Every second Monday and Wednesday, 20 times",
         {
             "subject": "Stand-up",
             "startLocal": "2026-01-05T09:00:00",
@@ -63,17 +63,17 @@ EVENTS = [
         request_only=True,
     ),
 ]
-EVENT_PATCHES = [OpenApiExample("Another place", {"location": "Room 5"}, request_only=True)]
+EVENT_PATCHES = [OpenApiExample("A new location", {"location": "Room 5"}, request_only=True)]
 OCCURRENCE_PATCHES = [
     OpenApiExample(
-        "An hour later, this once",
+        "One hour later, only this occurrence",
         {"startLocal": "2026-01-07T10:00:00", "endLocal": "2026-01-07T10:15:00", "timeZone": "Europe/Berlin"},
         request_only=True,
     )
 ]
 FOLLOWING_PATCHES = [
     OpenApiExample(
-        "From here on every week, without end",
+        "Every week from now on, without an end",
         {
             "recurrence": {
                 "pattern": {"type": "weekly", "interval": 1, "daysOfWeek": ["monday", "wednesday"]},
@@ -85,12 +85,12 @@ FOLLOWING_PATCHES = [
 ]
 FEEDS = [
     OpenApiExample(
-        "Of one calendar",
+        "A feed of one calendar",
         {"name": "Phone", "calendarId": "5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10"},
         request_only=True,
     ),
     OpenApiExample(
-        "Of all calendars, with the runs of one collection of jobs",
+        "A feed of all calendars and the runs of one job collection",
         {"name": "Wall display", "query": {"calendars": None, "collections": [1], "runs": True}},
         request_only=True,
     ),

@@ -24,11 +24,11 @@ from calendars.models import Calendar, Feed
 
 
 class QuerySerializer(Answer, Document):
-    """The parts of the calendar page that a feed shows."""
+    """The selection of calendars and runs that a feed contains."""
 
     calendars = Member(
         ListField,
-        "Their ids; null: all that you see.",
+        "The ids of the calendars; null: all calendars that you have access to.",
         nullable=True,
         child=IdField(),
         default=None,
@@ -36,35 +36,45 @@ class QuerySerializer(Answer, Document):
     )
     collections = Member(
         ListField,
-        "Of jobs, whose runs are shown; null: all that you see.",
+        "The ids of the job collections whose runs are included; null: all collections that you have access to.",
         nullable=True,
         child=WholeNumberField(min_value=1),
         default=None,
         example=[1],
     )
     runs = Member(
-        FlagField, "Whether runs of jobs are shown, from 31 days back to 92 days ahead.", default=False, example=True
+        FlagField,
+        ("Whether runs of jobs are included, from 31 days in the past to 92 days in the future."),
+        default=False,
+        example=True,
     )
 
 
 class FeedSerializer(Answer):
-    id = Member(IntegerField, "The id in its address.", "pk", example=3)
-    name = Member(CharField, "What reads it.", example="Wall display")
-    calendarId = Member(UUIDField, "The calendar that it shows; null: see `query`.", nullable=True, example=None)
+    id = Member(IntegerField, "The id of the feed.", "pk", example=3)
+    name = Member(CharField, "The name, for example of the program that reads the feed.", example="Wall display")
+    calendarId = Member(
+        UUIDField, ("The id of the calendar in the feed; null: see `query`."), nullable=True, example=None
+    )
     query = Member(
         QuerySerializer,
-        "What it shows; null: the one calendar.",
+        "The selection of the feed; null: the feed contains one calendar.",
         lambda feed: None if feed.calendar_id else feeds.filter_of(feed).as_document(),
         nullable=True,
     )
-    createdAt = Member(InstantField, "When it was made.", example="2026-01-01T09:30:00Z")
-    lastReadAt = Member(InstantField, "To the minute.", nullable=True, example="2026-01-05T08:00:00Z")
+    createdAt = Member(InstantField, "The time of creation, in UTC.", example="2026-01-01T09:30:00Z")
+    lastReadAt = Member(
+        InstantField,
+        ("The time of the last use, in UTC, accurate to one minute."),
+        nullable=True,
+        example="2026-01-05T08:00:00Z",
+    )
 
 
 class NewFeedSerializer(FeedSerializer):
     address = Member(
         CharField,
-        "Where it is read.  It is shown this once.",
+        "The URL of the feed. It is returned only once.",
         GIVEN,
         example="https://quando.example.org/calendar/feeds/...",
     )
@@ -72,18 +82,28 @@ class NewFeedSerializer(FeedSerializer):
 
 @with_example({"name": "Phone", "calendarId": "5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10"})
 class FeedRequest(Document):
-    name = TextField(min_length=1, max_length=feeds.NAME_LENGTH, help_text="What will read it.")
-    calendarId = IdField(required=False, allow_null=True, help_text="The calendar that it shows; or")
-    query = QuerySerializer(required=False, allow_null=True, help_text="What it shows, if it is not one calendar.")
+    name = TextField(
+        min_length=1,
+        max_length=feeds.NAME_LENGTH,
+        help_text=("The name, for example of the program that reads the feed."),
+    )
+    calendarId = IdField(
+        required=False,
+        allow_null=True,
+        help_text=("The id of the calendar in the feed. Not allowed together with `query`."),
+    )
+    query = QuerySerializer(
+        required=False, allow_null=True, help_text=("The selection of the feed, if the feed is not one calendar.")
+    )
 
 
 @with_example({"calendar": "5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10"})
 class FeedFilter(FilterSet):
-    calendar = IdFilter(field_name="calendar_id", help_text="The id of a calendar.")
+    calendar = IdFilter(field_name="calendar_id", help_text="Filters by the id of the calendar.")
 
 
 class Feeds(ApiViewSet):
-    """The caller's feeds.  Anybody who knows the address of a feed can read it without a token, until it is revoked."""
+    """The caller's feeds. Anyone who knows the URL of a feed can read it without a token, until the feed is revoked."""
 
     queryset = Feed.objects.none()
     serializer_class = FeedSerializer
@@ -97,15 +117,17 @@ class Feeds(ApiViewSet):
     def list(self, request):
         return self.list_response(lambda rows: map(FeedSerializer.render, rows))
 
-    @extend_schema(operation_id="readFeed", summary="Read a feed's description")
+    @extend_schema(operation_id="readFeed", summary="Read a feed")
     def retrieve(self, request, pk):
         return Response(FeedSerializer.render(get_object_or_404(self.get_queryset(), pk=pk)))
 
     @extend_schema(
         operation_id="createFeed",
-        summary="Make a feed",
-        description="It has no end, so a token can make one only with the role of owner and without an end of its own."
-        "  Repeated with its key, 200 answers the feed without its address.",
+        summary="Create a feed",
+        description=(
+            "A feed does not expire. With a token, this request requires a token with the role of owner that does"
+            " not expire either. A repeated request with the same key returns 200 with the feed, without its URL."
+        ),
         request=FeedRequest,
         parameters=[IDEMPOTENCY_KEY, LOCATION],
         responses={200: FeedSerializer, 201: NewFeedSerializer},
@@ -131,13 +153,13 @@ class Feeds(ApiViewSet):
     @extend_schema(
         operation_id="revokeFeed",
         summary="Revoke a feed",
-        description="Its address is refused from then on.",
+        description="The URL of the feed does not work any more.",
         responses={204: HTTP_410},
     )
     def destroy(self, request, pk):
         feed = get_object_or_404(self.get_queryset(), pk=pk)
         if highest_role(request) < Role.OPERATOR:
-            raise PermissionDenied(f"this takes the role of {Role.OPERATOR.label}")
+            raise PermissionDenied(f"this requires the role of {Role.OPERATOR.label}")
         feed.delete()
         return Response(status=204)
 
@@ -146,11 +168,13 @@ def refuse_escalation(request) -> None:
     """Raise PermissionDenied if a feed would show more, or for longer, than the token that creates it."""
     own = request.auth
     if isinstance(own, ApiToken) and (own.role < Role.OWNER or own.expires_at is not None):
-        raise PermissionDenied("a feed has no end: this takes a token with the role of owner that has none either")
+        raise PermissionDenied(
+            "a feed does not expire: this request requires a token with the role of owner that does not expire either"
+        )
 
 
 def calendar_of(request, wanted) -> Calendar | None:
     if wanted is None:
         return None
-    with as_field_error("calendarId", "must be a calendar that you may see"):
+    with as_field_error("calendarId", "must be a calendar that you have access to"):
         return require_role(request, Calendar, pk=wanted)

@@ -31,7 +31,7 @@ class LocalField(Messages, serializers.Field):
     """A wall time to the second.  A date alone means its midnight."""
 
     default_error_messages = {
-        "invalid": "must be what clocks show, such as 2026-01-05T09:00:00 without an offset, not {shown}",
+        "invalid": "must be a wall time such as 2026-01-05T09:00:00 without an offset, not {shown}",
         "out_of_range": "must be a time that exists, not {shown}",
     }
 
@@ -76,7 +76,7 @@ class ItemConverter:
     def to_python(self, text: str) -> ids.ItemId:
         item_id = ids.parse(text)
         if item_id is None:
-            raise ValueError("names no event and no occurrence")
+            raise ValueError("is not the id of an event or occurrence")
         return item_id
 
     def to_url(self, value: object) -> str:
@@ -91,7 +91,7 @@ class EventConverter:
     def to_python(self, text: str) -> uuid.UUID:
         item_id = ids.parse(text)
         if item_id is None or item_id.day is not None:
-            raise ValueError("names no event")
+            raise ValueError("is not the id of an event")
         return item_id.event
 
     def to_url(self, value: object) -> str:

@@ -33,19 +33,26 @@ FILE = "\r\n".join(
 
 
 class LineSerializer(Answer):
-    line = Member(IntegerField, "Where its component begins in the file, from 1.", example=5)
-    component = Member(CharField, "Such as `VEVENT`.", example="VEVENT")
-    uid = Member(CharField, "What the file calls it.", example="stand-up@example.com")
-    summary = Member(CharField, "Its subject in the file.", example="Stand-up")
+    line = Member(IntegerField, "The line at which the component begins in the file, counted from 1.", example=5)
+    component = Member(CharField, "The type of the component, such as `VEVENT`.", example="VEVENT")
+    uid = Member(CharField, "The UID in the file.", example="stand-up@example.com")
+    summary = Member(CharField, "The summary in the file.", example="Stand-up")
     status = Member(
-        ChoiceField, "What became of it.", "status.value", choices=[each.value for each in Status], example="taken"
+        ChoiceField,
+        ("The result for the component."),
+        "status.value",
+        choices=[each.value for each in Status],
+        example="taken",
     )
     notes = Member(
-        ListField, "Why it was refused; what could not be said here as the file says it.", child=CharField(), example=[]
+        ListField,
+        ("The reasons for a refusal, and properties of the file that cannot be represented."),
+        child=CharField(),
+        example=[],
     )
     eventId = Member(
         CharField,
-        "The event that it is now; null in a dry run.",
+        "The id of the imported event; null in a dry run.",
         GIVEN,
         nullable=True,
         example="5b2f8a522c3c4a47a7de8a2f7f3c9d10",
@@ -53,31 +60,33 @@ class LineSerializer(Answer):
 
 
 class ReportSerializer(Answer):
-    dryRun = Member(BooleanField, "Whether nothing was written.", example=False)
+    dryRun = Member(BooleanField, "Whether the import was a dry run, which saves nothing.", example=False)
     taken = Member(
-        IntegerField, "How many components are new here.", lambda report: report.count(Status.TAKEN), example=1
+        IntegerField, "The number of created components.", lambda report: report.count(Status.TAKEN), example=1
     )
     changed = Member(
         IntegerField,
-        "How many were here and are otherwise now.",
+        "The number of changed components.",
         lambda report: report.count(Status.CHANGED),
         example=0,
     )
     unchanged = Member(
-        IntegerField, "How many were here and are the same.", lambda report: report.count(Status.UNCHANGED), example=0
+        IntegerField, "The number of unchanged components.", lambda report: report.count(Status.UNCHANGED), example=0
     )
     refused = Member(
-        IntegerField, "How many could not be taken.", lambda report: report.count(Status.REFUSED), example=0
+        IntegerField, "The number of refused components.", lambda report: report.count(Status.REFUSED), example=0
     )
-    lines = Member(LineSerializer, "Each component, in the order of the file.", GIVEN, many=True)
+    lines = Member(LineSerializer, "The components, in the order of the file.", GIVEN, many=True)
 
 
 IMPORT: dict[str, Any] = {
     "operation_id": "importCalendar",
     "summary": "Import an iCalendar file",
-    "description": "Events are known by their UID: what is here already is changed, not doubled.  What cannot be taken"
-    " is refused with its reason, and the rest is taken all the same, in one transaction.  The body is the file,"
-    " sent as `text/calendar` or `application/octet-stream`, or a form with the file.",
+    "description": (
+        "Events are identified by their UID: an event that already exists is changed, not duplicated. Components"
+        " that cannot be imported are refused with a reason, and all others are imported in one transaction. The"
+        " body is the file, sent as `text/calendar` or `application/octet-stream`, or a form with the file."
+    ),
     "request": {
         "application/octet-stream": OpenApiTypes.BINARY,
         "multipart/form-data": {
@@ -95,7 +104,7 @@ IMPORT: dict[str, Any] = {
         OpenApiParameter(
             "dryRun",
             {"type": "boolean", "example": True},
-            description="`true`: the report of what would be done.  Nothing is written.",
+            description="`true`: returns the report without saving anything.",
         )
     ],
     "responses": ReportSerializer,

@@ -58,8 +58,10 @@ LARGEST_PART = timedelta(days=32)
 TIME_ZONE = OpenApiParameter(
     "timeZone",
     {"type": "string", "example": "Europe/Berlin"},
-    description="The zone of `startLocal` and `endLocal`, in the answer and in a body that names none, and of the"
-    " midnights of what is all-day; by default that of each event.",
+    description=(
+        "The time zone of `startLocal` and `endLocal` in the response, of a request body without a time zone, and"
+        " of the midnights of all-day events. Default: the time zone of each event."
+    ),
 )
 
 
@@ -74,10 +76,10 @@ TIME_ZONE = OpenApiParameter(
     }
 )
 class OccurrenceFilter(FilterSet):
-    calendar = IdFilter(field_name="calendar_id", help_text="The id of a calendar.")
-    event = TextFilter(method="filter_event", max_length=64, help_text="The id of an event.")
+    calendar = IdFilter(field_name="calendar_id", help_text="Filters by the id of the calendar.")
+    event = TextFilter(method="filter_event", max_length=64, help_text="Filters by the id of the event.")
     timeZone = TextFilter(method="filter_nothing", max_length=100, help_text=TIME_ZONE.description)
-    cancelled = FlagFilter(method="filter_nothing", help_text="`true`: cancelled occurrences come along.")
+    cancelled = FlagFilter(method="filter_nothing", help_text="Whether cancelled occurrences are included.")
 
     def filter_event(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         item = ids.parse(value)
@@ -89,12 +91,12 @@ class OccurrenceFilter(FilterSet):
 
 
 OccurrenceFilter.base_filters["from"] = InstantFilter(
-    method="filter_nothing", required=True, help_text="Only what ends after this instant, or starts at it."
+    method="filter_nothing", required=True, help_text="Only events that end after this time or start at it."
 )
 OccurrenceFilter.base_filters["to"] = InstantFilter(
     method="filter_nothing",
     required=True,
-    help_text=f"Only what starts before this instant, which is at most {WINDOW_MOST.days} days after `from`.",
+    help_text=f"Only events that start before this time. It must be at most {WINDOW_MOST.days} days after `from`.",
 )
 
 
@@ -108,8 +110,10 @@ class Occurrences(ApiViewSet):
 
     @extend_schema(
         operation_id="listOccurrences",
-        summary="List what is in a window",
-        description="Earliest first: single events, and the occurrences of series with what became of them.",
+        summary="List the events and occurrences in a window",
+        description=(
+            "Earliest first. The list contains single events and the occurrences of series, with their changes."
+        ),
     )
     def list(self, request):
         events = self.filter_queryset(self.get_queryset())
@@ -134,9 +138,11 @@ class Occurrences(ApiViewSet):
     @extend_schema(
         operation_id="patchOccurrence",
         summary="Change an occurrence",
-        description="It alone becomes otherwise than its series.  Only what is sent changes; `timeZone` is by default"
-        " that of the address, and without one that of the event.  It can be moved between the days of its neighbours,"
-        " not onto or beyond one.",
+        description=(
+            "Only this occurrence changes, not its series. Only the given members change. The default of `timeZone`"
+            " is the query parameter, then the time zone of the event. An occurrence can be moved between the days"
+            " of its neighbours only."
+        ),
         request=OccurrenceReplacement,
         parameters=[TIME_ZONE, IF_MATCH, IF_ABSENT, ETAG],
         responses=OccurrenceDetailSerializer,
@@ -160,7 +166,10 @@ class Occurrences(ApiViewSet):
     @extend_schema(
         operation_id="cancelOccurrence",
         summary="Cancel an occurrence",
-        description="It alone is left out, and a count is not refilled.  A single event is deleted.",
+        description=(
+            "Only this occurrence is cancelled. A series with a number of occurrences does not get another one"
+            " instead. A single event is deleted."
+        ),
         parameters=[IF_MATCH],
         responses={204: HTTP_410},
     )
@@ -170,7 +179,7 @@ class Occurrences(ApiViewSet):
     @extend_schema(
         operation_id="restoreOccurrence",
         summary="Restore an occurrence",
-        description="It is as its series has it again, whether it was changed or cancelled.",
+        description="Removes the changes or the cancellation of the occurrence.",
         request=None,
         parameters=[TIME_ZONE, ETAG],
         responses=OccurrenceDetailSerializer,
@@ -179,7 +188,7 @@ class Occurrences(ApiViewSet):
     def restore(self, request, pk):
         event = get_event(request, pk, Role.OPERATOR)
         if pk.day is None:
-            raise Gone("a single event is no occurrence of a series")
+            raise Gone("a single event is not an occurrence of a series")
         if exception := event.exceptions.filter(original_day=pk.day).first():
             forbid_private(request, event, exception.changes.get("sensitivity", event.sensitivity))
         editing.restore_occurrence(event, pk.day, timezone.now())
@@ -187,9 +196,11 @@ class Occurrences(ApiViewSet):
 
     @extend_schema(
         operation_id="patchFollowing",
-        summary="Change an occurrence and all that follow",
-        description="The series ends before it, and another one begins with it, which is answered.  Only what is sent"
-        " changes.  From the first occurrence on, it is the series itself.",
+        summary="Change an occurrence and all following ones",
+        description=(
+            "The series ends before the occurrence, and a new series begins with it. The response is the new"
+            " series. Only the given members change. For the first occurrence, the series itself is changed."
+        ),
         request=FollowingReplacement,
         parameters=[IF_MATCH, IF_ABSENT, ETAG],
         responses=EventSerializer,
@@ -219,8 +230,8 @@ class Occurrences(ApiViewSet):
 
     @extend_schema(
         operation_id="cancelFollowing",
-        summary="Cancel an occurrence and all that follow",
-        description="The series ends before it.  From the first occurrence on, the event is deleted.",
+        summary="Cancel an occurrence and all following ones",
+        description="The series ends before the occurrence. For the first occurrence, the event is deleted.",
         request=None,
         parameters=[IF_MATCH],
         responses={204: HTTP_410},

@@ -37,7 +37,7 @@ class FileParser(MultiPartParser):
         form = super().parse(stream, media_type, parser_context)
         files = form.files.getlist("file")
         if len(files) != 1 or len(form.files) > 1:
-            raise ParseError({"file": "must be given, once"}, "required")
+            raise ParseError({"file": "must be given exactly once"}, "required")
         if files[0].size > settings.BODY_LIMIT:
             raise RequestDataTooBig
         return files[0].read()

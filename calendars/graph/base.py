@@ -154,4 +154,4 @@ def person_named(request, name: str) -> User:
 def require_writer(request) -> None:
     """Raise PermissionDenied unless the caller has at least the role of operator."""
     if access.highest_role(request) < Role.OPERATOR:
-        raise PermissionDenied(f"this takes the role of {Role.OPERATOR.label}")
+        raise PermissionDenied(f"this requires the role of {Role.OPERATOR.label}")

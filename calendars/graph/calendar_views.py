@@ -68,7 +68,7 @@ class Calendars(CalendarsView):
     def post(self, request, **kwargs):
         require_writer(request)
         if not self.is_own:
-            raise PermissionDenied("calendars are made by their owner")
+            raise PermissionDenied("only the owner may create calendars")
         changes = reading.calendar_changes(request.data)
         if "name" not in changes:
             JsonObject(request.data, "").refuse("name", "is required", "required")
@@ -96,5 +96,5 @@ class OneCalendar(CalendarsView):
         """Return the calendar.  Raises PermissionDenied for a caller who does not own it but may change its events."""
         calendar = self.get_calendar(Role.OPERATOR)
         if calendar.owner_id != self.request.user.pk:
-            raise PermissionDenied("a calendar is changed by its owner")
+            raise PermissionDenied("only the owner may change a calendar")
         return calendar

@@ -32,7 +32,7 @@ class Delta(EventView):
         parameters = queries.read_parameters(request)
         queries.refuse_unknown(parameters, ("$deltatoken", "$skiptoken"))
         if "$deltatoken" in parameters and "$skiptoken" in parameters:
-            raise Refusal("must not stand beside $deltatoken", target="$skiptoken")
+            raise Refusal("must not be combined with $deltatoken", target="$skiptoken")
         calendar, now = self.get_calendar(), timezone.now()
         if "$skiptoken" in parameters:
             return self.delta_page(*self.get_state(parameters["$skiptoken"], calendar, now))
@@ -50,7 +50,7 @@ class Delta(EventView):
         )
         state = found.first() if found else None
         if match is None or state is None:
-            message = "the token is unknown or has expired; begin again without it"
+            message = "the token is unknown or has expired; start again without a token"
             raise Refusal(message, code=OF_STATUS[410], status=410)
         return state, int(match[2] or 0)
 

@@ -66,7 +66,7 @@ class EventView(GraphView):
     def get_item_to_change(self) -> Occurrence:
         item = self.get_item(Role.OPERATOR)
         if item.details.is_private and item.event.calendar.owner_id != self.request.user.pk:
-            raise PermissionDenied("it is private, so its owner changes it")
+            raise PermissionDenied("only the owner may change a private event")
         return item
 
     def read_revision(self, item: Occurrence) -> tuple[int, int] | None:

@@ -79,7 +79,7 @@ def _message(members: JsonObject, type_: str, previous_part: PreviousAction, sec
     name, parse_message = KINDS[type_]
     is_template = TEMPLATE.read(members) or False
     if is_template and type_ == "Task":
-        members.fault("template", "must not be true: nothing in a task is a template")
+        members.fault("template", "must not be true: a task has no member in which placeholders are filled in")
     message_members = members.required_members(name)
     message = parse_message(message_members, previous_part.child(name), secrets, is_template)
     hosts.refuse_closed(message_members, message, previous_part.child(name).document)
@@ -90,7 +90,7 @@ def _follow(members: JsonObject, type_: str) -> dict[str, Any]:
     """Return `follow` and `followLimit`: whether an operation is followed to its end, and for how long at most."""
     follows, limit = FOLLOW.read(members), FOLLOW_LIMIT.read(members)
     if follows and type_ not in FOLLOWING:
-        members.fault("follow", f"must not be true: only requests begin operations, not a {type_}")
+        members.fault("follow", f"must not be true: only HTTP actions can follow operations, not a {type_}")
     if limit is not None and not follows and "follow" not in members.refused:
         members.fault("followLimit", 'must not be given without "follow": true')
     return present(follow=follows, followLimit=limit)

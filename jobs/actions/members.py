@@ -62,7 +62,10 @@ RETRY_POLICY = ObjectType(
     "RetryPolicy",
     (
         Choice("retryType", RETRY_TYPES, "Fixed")
-        .described("`Exponential`, an addition of ours, doubles the interval with each failure, less up to half of it.")
+        .described(
+            "The type of retry policy. `Exponential`, an extension to Azure Scheduler, doubles the interval after"
+            " each failure and subtracts a random part of up to one half."
+        )
         .in_form(
             "retry",
             "Retries",
@@ -75,7 +78,13 @@ RETRY_POLICY = ObjectType(
             decides=True,
         ),
         Duration("retryInterval", *RETRY_INTERVAL)
-        .described("15 seconds to 18 months, as `PT30S` or `00:00:30`.  Without one: 30 seconds.", "PT30S")
+        .described(
+            (
+                "The time between two attempts, 15 seconds to 18 months, such as `PT30S` or `00:00:30`. Default: 30"
+                " seconds."
+            ),
+            "PT30S",
+        )
         .in_form(
             "retry_interval",
             "Retry interval",
@@ -83,18 +92,20 @@ RETRY_POLICY = ObjectType(
             only_with=RETRYING,
         ),
         Number("retryCount", 0, 20)
-        .described("Without one: 4.", 6)
+        .described("The maximum number of retries. Default: 4.", 6)
         .in_form("retry_count", "Number of retries", "Up to 20; 4 if empty.", only_with=RETRYING),
         Duration("maximumRetryInterval", *RETRY_INTERVAL)
         .described(
-            "An addition of ours: where doubling ends, and the most that a target's `Retry-After` can ask for."
-            "  Without one: a day.",
+            (
+                "The maximum interval: the limit of the exponential backoff, and of the wait that a `Retry-After`"
+                " header of the target can request. Default: 1 day. An extension to Azure Scheduler."
+            ),
             "PT1H",
         )
         .in_form(
             "retry_most",
             "Maximum interval",
-            "The longest wait, also if the target asks for a longer one. A day if empty.",
+            "The longest wait between two attempts, even if the target asks for a longer one. One day if empty.",
             only_with=RETRYING,
         ),
     ),
@@ -106,7 +117,7 @@ RETRY_POLICY = ObjectType(
 def _authentication_type(*types: str) -> Choice:
     return (
         Choice("type", types, required=True)
-        .described("The kind of authentication.")
+        .described("The type of authentication.")
         .in_form(
             "authentication",
             "Authentication",
@@ -131,26 +142,29 @@ BASIC = ObjectType(
         .in_form("username", "User name"),
         Secret("password", required=True).described("The password.").in_form("password", "Password"),
     ),
-    "Answers never contain secrets.\n\nA secret that is left out or sent as `********` keeps its stored value, as long"
-    " as user and host stay the same.",
+    (
+        "HTTP basic authentication. Responses never contain secrets.\\n\\nA secret that is omitted or sent as"
+        " `********` keeps its stored value, as long as user and host stay the same."
+    ),
 )
 CLIENT_CERTIFICATE = ObjectType(
     "ClientCertificateAuthentication",
     (
         _authentication_type("ClientCertificate"),
         PfxFile("pfx", required=True)
-        .described("Base64 of a PKCS #12 file.")
+        .described("The client certificate: a PKCS #12 file in Base64.")
         .in_form("pfx", "Or the file as Base64 text", is_code=True),
         Secret("password").described("The password of the file.").in_form("pfx_password", "Password of the file"),
         ReadOnly("certificateThumbprint").described(
-            "SHA-1, in upper-case hexadecimal digits.", "2AAE6C35C94FCFB415DBE95F408B9CE91EE846ED"
+            ("The SHA-1 thumbprint of the certificate, in upper-case hexadecimal digits."),
+            "2AAE6C35C94FCFB415DBE95F408B9CE91EE846ED",
         ),
         ReadOnly("certificateSubjectName").described("The subject of the certificate.", "CN=quando"),
         ReadOnly("certificateExpirationDate", is_instant=True).described(
-            "When the certificate expires.", "2030-01-01T00:00:00Z"
+            "The time at which the certificate expires, in UTC.", "2030-01-01T00:00:00Z"
         ),
         ReadOnly("certificateExpiration", is_instant=True).described(
-            "The same, by its other name.", "2030-01-01T00:00:00Z"
+            "The same as `certificateExpirationDate`.", "2030-01-01T00:00:00Z"
         ),
     ),
 )
@@ -162,14 +176,17 @@ OAUTH = ObjectType(
         .described("The tenant that issues the token.", "example.onmicrosoft.com")
         .in_form("tenant", "Tenant", "A domain name or a GUID."),
         Text("audience", URI_LIMIT, PRINTABLE_TEXT)
-        .described("What the token is for.", "https://machines.example.com/")
+        .described("The audience (resource) for which the token is issued.", "https://machines.example.com/")
         .in_form("audience", "Audience", "The default audience if empty."),
         Text("clientId", pattern=PRINTABLE_TEXT, required=True)
         .described("The id of the client.", "11111111-2222-3333-4444-555555555555")
         .in_form("client_id", "Client id"),
         Text("authority", URI_LIMIT)
         .described(
-            "An addition of ours: the https address of who issues the tokens.  Without one: the installation's.",
+            (
+                "The https address of the authority that issues the tokens. Default: the authority that is"
+                " configured for this installation. An extension to Azure Scheduler."
+            ),
             "https://login.example.com",
         )
         .in_form(
@@ -183,7 +200,7 @@ OAUTH = ObjectType(
 AUTHENTICATIONS = {"Basic": BASIC, "ClientCertificate": CLIENT_CERTIFICATE, "ActiveDirectoryOAuth": OAUTH}
 AUTHENTICATION = OneOf(
     "authentication", AUTHENTICATIONS, _authentication_type(*NO_AUTHENTICATION, *AUTHENTICATIONS)
-).described("With what the request proves who sends it; null: with nothing.")
+).described("The authentication of the request; null: the request is not authenticated.")
 
 # Requests
 
@@ -191,38 +208,51 @@ SUCCESS = ObjectType(
     "Success",
     (
         StatusCodes("statusCodes", CODES_LIMIT)
-        .described("Numbers and ranges such as `200-299`.  Without them: 2xx.", ["200-299", 304])
+        .described(
+            ("The status codes that count as success: numbers and ranges such as `200-299`. Default: 2xx."),
+            ["200-299", 304],
+        )
         .in_form("status_codes", "Status codes", "Such as 200, 202, 300-399. 2xx if empty."),
         Text("bodyContains", TEXT_LIMIT, ANY_TEXT)
-        .described("A text that stands somewhere in the body.", "warm")
+        .described("A text that the response body must contain.", "warm")
         .in_form("body_contains", "Text in the body", "The response body must contain exactly this text.", strip=False),
         Text("bodyPath", 256)
         .described(
-            "A path of names and indexes into a JSON body, such as `$.items[0].state` (RFC 9535): it must lead"
-            " somewhere.",
+            (
+                "A path of names and indexes into a JSON response body, such as `$.items[0].state` (RFC 9535). The"
+                " path must exist in the body."
+            ),
             "$.state",
         )
         .in_form("body_path", "JSON path", "Such as $.state or $.items[0].id.", is_code=True),
         Scalar("bodyValue", TEXT_LIMIT)
-        .described("What must stand at `bodyPath`.", "warm")
+        .described("The value that the response body must have at `bodyPath`.", "warm")
         .in_form("body_value", "Value at that path", 'Such as done, 3 or true; "3" is a text.', is_code=True),
     ),
-    "Which answers count as success: all conditions that are given must hold.  An addition of ours.",
+    (
+        "The conditions under which a response counts as success. All conditions that are given must be met. An"
+        " extension to Azure Scheduler."
+    ),
 )
 REQUEST = ObjectType(
     "HttpRequest",
     (
         Address("uri", URI_LIMIT, required=True)
         .described(
-            "http or https, without user information.  Keys in its query are answered as `********`, which keeps them"
-            " when it is sent back.",
+            (
+                "The URL of the request: http or https, without user information. Keys in the query are returned as"
+                " `********`. A key that is sent as `********` keeps its stored value."
+            ),
             "https://shop.example.com/orders/collect",
         )
         .in_form("uri", "Address", is_code=True),
         Names("secretQuery", "uri", QUERY_MEMBERS)
         .described(
-            "An addition of ours: names of query parameters of `uri` whose values are secrets, in addition to those"
-            " whose names say so.  Left out, stored names stay.",
+            (
+                "The names of further query parameters of `uri` whose values are secrets. Parameters with names"
+                " such as `token` or `password` are always treated as secrets. If omitted, the stored names are"
+                " kept. An extension to Azure Scheduler."
+            ),
             ["site"],
         )
         .in_form(
@@ -241,29 +271,40 @@ REQUEST = ObjectType(
         ),
         Headers("headers")
         .described(
-            "Headers and their values.  Those that are secrets are answered as `********`, which keeps them.",
+            (
+                "The names and values of the headers. Secret values are returned as `********`. A value that is"
+                " sent as `********` keeps its stored value."
+            ),
             {"Content-Type": "application/json"},
         )
         .in_form("headers", "Headers", "One per line, as Name: value."),
         Names("secretHeaders", "headers", HEADER_NAMES)
         .described(
-            "An addition of ours: names of headers whose values are secrets, in addition to those whose names say so."
-            "  Left out, stored names stay.",
+            (
+                "The names of further headers whose values are secrets. Headers with names that indicate a secret,"
+                " such as `Authorization`, are always treated as secrets. If omitted, the stored names are kept. An"
+                " extension to Azure Scheduler."
+            ),
             ["X-Shop"],
         )
         .in_form(
             "secret_headers",
             "Secret header names",
-            "Separated by commas. Their values are encrypted and never shown again. Values of tokens, passwords, keys"
-            " and cookies always are.",
+            (
+                "Separated by commas. The values of these headers are encrypted and never shown again. This always"
+                " applies to the values of tokens, passwords, keys and cookies."
+            ),
             is_code=True,
         ),
         Text("body", 8192)
-        .described("The body, sent in UTF-8.", '{"collect": true}')
+        .described("The request body, sent in UTF-8.", '{"collect": true}')
         .in_form("body", "Body", rows=4, strip=False),
         AUTHENTICATION,
         Flag("followRedirects")
-        .described("An addition of ours.  Each hop is checked like the first; credentials stay with their host.")
+        .described(
+            "Whether redirects are followed. Each redirect target is checked like the first address, and"
+            " credentials are sent to their own host only. An extension to Azure Scheduler."
+        )
         .in_form(
             "follow_redirects",
             "Follow redirects",
@@ -271,7 +312,10 @@ REQUEST = ObjectType(
         ),
         Text("certificateAuthority", 16_384)
         .described(
-            "An addition of ours: certificates (PEM) that the target's may come from besides the usual ones.",
+            (
+                "Certificates in PEM that are trusted for the target in addition to the standard certificate"
+                " authorities. An extension to Azure Scheduler."
+            ),
             "-----BEGIN CERTIFICATE-----\n...\n-----END CERTIFICATE-----\n",
         )
         .in_form(
@@ -282,7 +326,8 @@ REQUEST = ObjectType(
             attributes={"placeholder": "-----BEGIN CERTIFICATE-----"},
         ),
         Object("success", SUCCESS).described(
-            "Which answers count as success.  An addition of ours; without it: those with 2xx."
+            "The conditions under which a response counts as success. By default every 2xx response does. An"
+            " extension to Azure Scheduler."
         ),
     ),
 )
@@ -293,13 +338,15 @@ TASK = ObjectType(
     "Task",
     (
         TaskName("name", registry.NAME_LIMIT, required=True)
-        .described("Those that this installation has registered.", "MINT.EMAIL_NOTIFICATION")
+        .described(
+            ("The name of the task, one of the tasks that this installation has registered."), "MINT.EMAIL_NOTIFICATION"
+        )
         .in_form("task_name", "Task"),
         JsonValues("arguments", ARGUMENTS_LIMIT)
-        .described(f"What it is called with: at most {ARGUMENTS_LIMIT} characters of JSON.", {"kind": "weekly"})
+        .described(f"The arguments of the task: at most {ARGUMENTS_LIMIT} characters of JSON.", {"kind": "weekly"})
         .in_form("task_arguments", "Arguments, as JSON", "None if empty."),
     ),
-    "A callable of the installation.  An addition of ours.",
+    "A Python task that this installation has registered. An extension to Azure Scheduler.",
 )
 
 # Actions
@@ -307,39 +354,54 @@ TASK = ObjectType(
 TEMPLATE = (
     Flag("template")
     .described(
-        "An addition of ours: fill in the placeholders "
+        "Whether these placeholders are replaced: "
         + ", ".join(f"`{{{{ {name} }}}}`" for name in templates.NAMES)
-        + ' in uri (behind the host), headers, body and message.  `{{ "{{" }}` stands for two opening braces.'
+        + (
+            " in uri (after the host), headers, body and message."
+            ' `{{ "{{" }}` produces two literal opening braces. An extension to Azure Scheduler.'
+        )
     )
     .in_form(
         "template",
         "Fill in placeholders",
-        "{{ fire_time }}, {{ attempt }}, {{ run_id }}, {{ job.name }} and {{ collection.name }} in address, headers,"
-        " body and message.",
+        (
+            "Replaces {{ fire_time }}, {{ attempt }}, {{ run_id }}, {{ job.name }} and {{ collection.name }} in the"
+            " address, headers, body and message."
+        ),
     )
 )
 FOLLOW = (
     Flag("follow")
     .described(
-        "An addition of ours: a 202, or the answer to a PUT or PATCH whose `provisioningState` has not ended, begins an"
-        " operation, which is polled until it ends.  The attempt succeeds or fails with it."
+        "Whether long-running operations are followed: after a 202 response, or after a response to PUT or"
+        " PATCH with an unfinished `provisioningState`, the operation is polled until it ends. The attempt"
+        " succeeds or fails with the operation. An extension to Azure Scheduler."
     )
     .in_form(
         "follow",
         "Follow long-running operations",
-        "A 202 response is not yet a success: the operation is polled until it succeeds or fails.",
+        "A 202 response does not count as success yet. The operation is polled until it succeeds or fails.",
     )
 )
 FOLLOW_LIMIT = (
     Duration("followLimit", timedelta(seconds=1), timedelta(hours=24), "1 second to 24 hours")
-    .described("With `follow`: for how long at most, 1 second to 24 hours, as `PT2H`.  Without one: an hour.", "PT2H")
+    .described(
+        (
+            "The maximum time for which an operation is followed, 1 second to 24 hours, such as `PT2H`. Used only with"
+            " `follow`. Default: 1 hour."
+        ),
+        "PT2H",
+    )
     .in_form("follow_limit", "Follow for at most", "Such as PT2H or 02:00:00; up to a day, an hour if empty.")
 )
-RETRIES = Object("retryPolicy", RETRY_POLICY).described("When a failed attempt is made again.")
+RETRIES = Object("retryPolicy", RETRY_POLICY).described("The rules for further attempts after a failed attempt.")
 ERROR_ACTION = (
     ErrorAction("errorAction")
     .described(
-        "Runs after the last attempt has failed; without a retry policy of its own it has the main action's.",
+        (
+            "The action that runs after the last attempt has failed. Without a retry policy of its own it uses the"
+            " retry policy of the main action."
+        ),
         {
             "type": "StorageQueue",
             "queueMessage": {
@@ -352,7 +414,7 @@ ERROR_ACTION = (
     .in_form(
         "error_action",
         "Error action",
-        "An address to which a POST is sent, or an action as JSON. A secret that you leave out keeps its stored value.",
+        "A URL to which a POST request is sent, or an action as JSON. A secret that you omit keeps its stored value.",
         rows=3,
     )
 )
@@ -361,7 +423,7 @@ ERROR_ACTION = (
 def _action_type(*types: str) -> Choice:
     return (
         Choice("type", types, required=True)
-        .described("The kind of action.")
+        .described("The type of action.")
         .in_form(
             "type",
             "Type",
@@ -403,28 +465,22 @@ ERROR_ACTIONS = {
     "StorageQueue": _action(
         ("StorageQueue",),
         "Puts a message into an Azure Storage queue.",
-        Object("queueMessage", QUEUE_MESSAGE, required=True).described(
-            "The message, and the queue that it is put into."
-        ),
+        Object("queueMessage", QUEUE_MESSAGE, required=True).described("The message and its queue."),
     ),
     "ServiceBusQueue": _action(
         ("ServiceBusQueue",),
         "Sends a message to a Service Bus queue.",
-        Object("serviceBusQueueMessage", BUS_QUEUE_MESSAGE, required=True).described(
-            "The message, and the queue that it goes to."
-        ),
+        Object("serviceBusQueueMessage", BUS_QUEUE_MESSAGE, required=True).described("The message and its queue."),
     ),
     "ServiceBusTopic": _action(
         ("ServiceBusTopic",),
         "Sends a message to a Service Bus topic.",
-        Object("serviceBusTopicMessage", BUS_TOPIC_MESSAGE, required=True).described(
-            "The message, and the topic that it goes to."
-        ),
+        Object("serviceBusTopicMessage", BUS_TOPIC_MESSAGE, required=True).described("The message and its topic."),
     ),
     "Task": _action(
         ("Task",),
-        "Calls a callable of the installation.  An addition of ours.",
-        Object("task", TASK, required=True).described("What is called."),
+        "Calls a registered Python task of this installation. An extension to Azure Scheduler.",
+        Object("task", TASK, required=True).described("The task and its arguments."),
     ),
 }
 ACTIONS = {name: _with_error_action(action) for name, action in ERROR_ACTIONS.items()}

@@ -47,13 +47,19 @@ QUEUE_MESSAGE = ObjectType(
         .described("The name of the queue.", "orders")
         .in_form("storage_queue", "Queue"),
         Secret("sasToken", required=True)
-        .described("The shared access signature with which the message is put.")
+        .described("The shared access signature (SAS token) that allows adding messages to the queue.")
         .in_form("sas_token", "SAS token"),
         Text("message", MESSAGE_LIMIT, required=True)
         .described("The text of the message.", "collect")
         .in_form("queue_message", "Message", rows=4, strip=False),
         Choice("messageFormat", MESSAGE_FORMATS, "Text")
-        .described("An addition of ours.  `Xml` wraps the message as the original service did.", "Text")
+        .described(
+            (
+                "The format of the message: `Text`, or `Xml` for the XML document that Azure Scheduler sent. An"
+                " extension to Azure Scheduler."
+            ),
+            "Text",
+        )
         .in_form(
             "message_format",
             "Format",
@@ -61,7 +67,10 @@ QUEUE_MESSAGE = ObjectType(
             initial="Text",
         ),
         Choice("messageEncoding", MESSAGE_ENCODINGS, "None")
-        .described("An addition of ours: what the queue's readers expect.")
+        .described(
+            "The encoding of the message in the queue, as the readers of the queue expect it. An extension to Azure"
+            " Scheduler."
+        )
         .in_form("message_encoding", "Encoding", choices={"None": "None", "Base64": "Base64"}, initial="None"),
     ),
 )
@@ -72,7 +81,7 @@ QUEUE_MESSAGE = ObjectType(
 def _bus_authentication_type(*types: str) -> Choice:
     return (
         Choice("type", types, required=True)
-        .described("The kind of authentication.")
+        .described("The type of authentication.")
         .in_form(
             "bus_authentication",
             "Authentication",
@@ -97,11 +106,11 @@ BUS_AUTHENTICATION = OneOf(
     "authentication",
     {"SharedAccessKey": SHARED_ACCESS_KEY},
     _bus_authentication_type(*NO_AUTHENTICATION, "SharedAccessKey"),
-).described("With what the message is sent; null: with nothing.")
+).described("The authentication of the message; null: the message is sent without authentication.")
 
 
 def _property(name: str, example: str, form_name: str, label: str) -> Text:
-    help_text = f"`{name}` of the message, as Service Bus has it."
+    help_text = f"The Service Bus property `{name}` of the message."
     return Text(name, pattern=PRINTABLE_TEXT).described(help_text, example).in_form(form_name, label)
 
 
@@ -122,10 +131,10 @@ BROKERED_PROPERTIES = ObjectType(
         .described("Whether the message is stored before it is accepted.")
         .in_form("force_persistence", "Force persistence", choices={"": "Not specified", "true": "Yes", "false": "No"}),
         Instant("scheduledEnqueueTimeUtc")
-        .described("When the message appears in the queue.", "2030-01-05T08:00:00Z")
+        .described("The time at which the message becomes available in the queue, in UTC.", "2030-01-05T08:00:00Z")
         .in_form("enqueue_at", "Enqueue at, in UTC", "The queue holds the message until then."),
         Duration("timeToLive", timedelta.resolution, timedelta.max, "longer than no time")
-        .described("A duration, as `PT30S` or `00:00:30`.", "PT1H")
+        .described("The lifetime of the message: an ISO 8601 duration such as `PT30S`, or `00:00:30`.", "PT1H")
         .in_form("time_to_live", "Time to live", "Such as PT1H or 01:00:00."),
     ),
 )
@@ -139,7 +148,7 @@ def _bus_message(name: str, entity: Text) -> ObjectType:
             .described("The name of the namespace.", "example")
             .in_form("namespace", "Namespace", "The name or the full host name."),
             Choice("transportType", TRANSPORT_TYPES)
-            .described("The protocol; messages are always sent over HTTPS.")
+            .described("The transport type, for compatibility. Messages are always sent over HTTPS.")
             .in_form(
                 "transport",
                 "Transport",
@@ -150,9 +159,11 @@ def _bus_message(name: str, entity: Text) -> ObjectType:
             .described("The text of the message.", "orders were not collected")
             .in_form("bus_message", "Message", rows=4, strip=False),
             BUS_AUTHENTICATION,
-            Object("brokeredMessageProperties", BROKERED_PROPERTIES).described("Properties of Service Bus."),
+            Object("brokeredMessageProperties", BROKERED_PROPERTIES).described(
+                "The Service Bus properties of the message."
+            ),
             Texts("customMessageProperties", 100, 8192)
-            .described("Properties of the caller's.", {"severity": "high"})
+            .described("The custom properties of the message.", {"severity": "high"})
             .in_form("custom_properties", "Custom properties", "One per line, as Name: value."),
             entity,
         ),

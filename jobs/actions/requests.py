@@ -201,7 +201,11 @@ def _used(
     unused = [each for each in marked if each.lower() not in known]
     is_known = REQUEST[name].marks not in members.refused
     if is_known and (unknown := [each for each in unused if each.lower() not in previous]):
-        members.fault(name, f"must name what the request has: there is no {shorten_repr(unknown[0])}", "unknown_value")
+        members.fault(
+            name,
+            (f"must name parameters or headers of the request: {shorten_repr(unknown[0])} does not exist"),
+            "unknown_value",
+        )
     return [each for each in marked if each not in unused or each.lower() in previous] or None
 
 
@@ -336,7 +340,7 @@ def _header_value(members: JsonObject, headers: JsonObject, name: str, marks: fr
             "headers", f"must have names of the characters of a token, not {shorten_repr(name)}", "malformed"
         )
     if RESERVED_HEADER.fullmatch(name):
-        members.refuse("headers", f"must not set {name}: it is not the job's to decide", "forbidden")
+        members.refuse("headers", f"must not set {name}: this header is set by the server", "forbidden")
     if name.lower() in seen:
         members.refuse("headers", f"must not set {name} twice")
     seen.add(name.lower())

@@ -49,7 +49,7 @@ def context(trust: Trust) -> ssl.SSLContext:
 def refuse_unusable(authority: str) -> None:
     """Raise ValueError unless `authority` is PEM with certificates only; the message states the requirement."""
     if "PRIVATE KEY" in authority:
-        raise ValueError("must hold certificates only, and no private key")
+        raise ValueError("must contain certificates only, and no private key")
     try:
         load_pem_x509_certificates(authority.encode())
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=authority)

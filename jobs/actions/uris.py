@@ -19,13 +19,13 @@ def problem_of(uri: str) -> str | None:
         parts = urlsplit(uri)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        return f"is not a uri: {error}"
+        return f"is not a URI: {error}"
     if parts.scheme not in ("http", "https"):
         return f"must begin with http:// or https://, not {shorten_repr(uri)}"
     if "@" in parts.netloc:
-        return "must not hold credentials before its host: send authentication instead"
+        return "must not contain credentials before the host: use authentication instead"
     if "[" in parts.netloc and not re.fullmatch(BRACKETS, parts.netloc):
-        return "must hold an IPv6 address within its brackets, and nothing but a port after them"
+        return "must contain an IPv6 address in brackets, followed by a port only"
     if not host or not is_host(host):
         if host and is_numeric(host):
             return f"must have an IPv4 address as four decimal numbers without leading zeros, not {shorten_repr(host)}"

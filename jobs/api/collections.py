@@ -43,7 +43,7 @@ class RecurrenceQuotaSerializer(Answer, Document):
     )
     interval = Member(
         WholeNumberField,
-        "How many units lie between two runs at least.",
+        "The minimum number of units between two runs.",
         lambda collection: collection.max_recurrence_interval or 1,
         min_value=1,
         max_value=RECURRENCE_INTERVAL_LIMIT,
@@ -64,45 +64,53 @@ class RecurrenceQuotaSerializer(Answer, Document):
     }
 )
 class CollectionReplacement(Document):
-    """The new definition of a collection.  A member that is left out gets its default."""
+    """The new definition of a collection. A member that is omitted gets its default."""
 
-    # scheduler_site.patches replaces "a member that is left out gets its default" for PATCH
+    # scheduler_site.patches replaces "a member that is omitted gets its default" for PATCH
 
     location = TextField(
         max_length=64,
         allow_blank=True,
         default="",
-        help_text="A text of the caller's, such as a region; it has no effect.",
+        help_text="A free text, such as a region. It has no effect.",
     )
     tags = MapField(
         child=TextField(max_length=256, allow_blank=True),
         allow_null=True,
         default=None,
-        help_text="Names and values of the caller's; they have no effect.",
+        help_text="Custom names and values. They have no effect.",
     )
     sku = WordField(
         Sku.values,
         default=Sku.STANDARD.value,
-        help_text="The plan, which sets the limits; owners alone choose P10Premium and P20Premium.",
+        help_text="The plan, which sets the limits. Only owners may choose P10Premium and P20Premium.",
     )
     state = WordField(
-        ["enabled", "disabled"], default="enabled", help_text="While it is disabled, none of its jobs runs."
+        ["enabled", "disabled"],
+        default="enabled",
+        help_text=("The state. While the collection is disabled, none of its jobs runs."),
     )
     maxJobCount = WholeNumberField(
-        min_value=0, max_value=2**31 - 1, allow_null=True, default=None, help_text="A lower limit than the plan's."
+        min_value=0,
+        max_value=2**31 - 1,
+        allow_null=True,
+        default=None,
+        help_text=("The maximum number of jobs. It must not exceed the limit of the plan."),
     )
     maxRecurrence = RecurrenceQuotaSerializer(
-        allow_null=True, default=None, help_text="The fastest recurrence that its jobs may have."
+        allow_null=True, default=None, help_text="The fastest recurrence that jobs in the collection may have."
     )
 
     name = TextField(
-        min_length=1, max_length=NAME_LENGTH, required=False, help_text="Its new name.  Left out, it keeps its name."
+        min_length=1, max_length=NAME_LENGTH, required=False, help_text="The new name. If omitted, the name is kept."
     )
     resourceGroup = TextField(
         min_length=1,
         max_length=90,
         required=False,
-        help_text="Its new resource group, part of its Azure address.  Left out, it stays.",
+        help_text=(
+            "The new Azure resource group, part of the Azure resource id. If omitted, the resource group is kept."
+        ),
     )
 
     def validate_tags(self, tags: dict[str, str] | None) -> dict[str, str] | None:
@@ -115,22 +123,32 @@ class CollectionReplacement(Document):
 
 @with_example({"subscription": "00000000-0000-0000-0000-000000000001"})
 class CollectionRequest(CollectionReplacement):
-    name = TextField(min_length=1, max_length=NAME_LENGTH, help_text="Unique in its resource group, in any case.")
-    resourceGroup = TextField(min_length=1, max_length=90, default="default", help_text="Part of its Azure address.")
-    subscription = IdField(required=False, help_text="Needed by callers who may write to more than one subscription.")
+    name = TextField(
+        min_length=1, max_length=NAME_LENGTH, help_text=("The name, unique in the resource group, not case-sensitive.")
+    )
+    resourceGroup = TextField(
+        min_length=1,
+        max_length=90,
+        default="default",
+        help_text=("The Azure resource group, part of the Azure resource id."),
+    )
+    subscription = IdField(
+        required=False,
+        help_text=("The subscription. Required if the caller has write access to several subscriptions."),
+    )
 
 
 class CollectionSerializer(Answer):
-    id = Member(IntegerField, "The id by which jobs name it.", "pk", example=1)
+    id = Member(IntegerField, "The id of the collection.", "pk", example=1)
     subscription = Member(
-        UUIDField, "The id of its subscription.", "subscription_id", example="00000000-0000-0000-0000-000000000001"
+        UUIDField, "The id of the subscription.", "subscription_id", example="00000000-0000-0000-0000-000000000001"
     )
-    resourceGroup = Member(CharField, "Part of its Azure address.", example="default")
-    name = Member(CharField, "Unique in its resource group, in any case.", example="nightly")
-    location = Member(CharField, "A text of the caller's, such as a region; it has no effect.", example="westeurope")
+    resourceGroup = Member(CharField, "The Azure resource group, part of the Azure resource id.", example="default")
+    name = Member(CharField, "The name, unique in the resource group, not case-sensitive.", example="nightly")
+    location = Member(CharField, "A free text, such as a region. It has no effect.", example="westeurope")
     tags = Member(
         DictField,
-        "Names and values of the caller's; null: there are none.",
+        "Custom names and values; null: none.",
         nullable=True,
         child=CharField(),
         example={"team": "billing"},
@@ -138,29 +156,41 @@ class CollectionSerializer(Answer):
     sku = Member(ChoiceField, "The plan, which sets the limits.", choices=Sku.values, example="Standard")
     state = Member(
         ChoiceField,
-        "None of its jobs runs unless it is `enabled`; `deleted` while it is being deleted.",
+        (
+            "The state. Jobs run only while the collection is `enabled`. The state is `deleted` while the"
+            " collection is being deleted."
+        ),
         choices=JobCollection.State.values,
         example="enabled",
     )
-    maxJobCount = Member(IntegerField, "A lower limit than the plan's; null: the plan's.", nullable=True, example=20)
+    maxJobCount = Member(
+        IntegerField,
+        ("The maximum number of jobs, if it is lower than the limit of the plan; null: the limit of the plan."),
+        nullable=True,
+        example=20,
+    )
     maxRecurrence = Member(
         RecurrenceQuotaSerializer,
-        "The fastest recurrence that its jobs may have; null: the plan's.",
+        "The fastest recurrence that jobs in the collection may have; null: the limit of the plan.",
         lambda collection: collection if collection.max_recurrence_frequency else None,
         nullable=True,
     )
-    revision = Member(IntegerField, "Counts its changes, also those of its state.", example=3)
-    createdAt = Member(InstantField, "When it was made.", example="2026-01-01T09:30:00Z")
-    updatedAt = Member(InstantField, "When it was last changed.", example="2026-01-05T08:00:00Z")
+    revision = Member(
+        IntegerField, ("The number of changes to the collection, including changes of its state."), example=3
+    )
+    createdAt = Member(InstantField, "The time of creation, in UTC.", example="2026-01-01T09:30:00Z")
+    updatedAt = Member(InstantField, "The time of the last change, in UTC.", example="2026-01-05T08:00:00Z")
 
 
 @with_example({"name": "nightly", "subscription": "default", "state": "enabled"})
 class CollectionFilter(FilterSet):
-    name = NameFilter(max_length=NAME_LENGTH, help_text="The name, in any case.")
+    name = NameFilter(max_length=NAME_LENGTH, help_text="Filters by name, not case-sensitive.")
     subscription = TextFilter(
-        method="filter_subscription", max_length=NAME_LENGTH, help_text="The id or the short name of a subscription."
+        method="filter_subscription",
+        max_length=NAME_LENGTH,
+        help_text=("Filters by the id or the short name of the subscription."),
     )
-    state = WordFilter(choices=JobCollection.State.choices, help_text="Only those in this state.")
+    state = WordFilter(choices=JobCollection.State.choices, help_text="Filters by state.")
 
     def filter_subscription(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         try:
@@ -170,7 +200,7 @@ class CollectionFilter(FilterSet):
 
 
 class Collections(ApiViewSet):
-    """Groups of jobs with a common quota."""
+    """Groups of jobs with common limits."""
 
     queryset = JobCollection.objects.order_by("id")
     serializer_class = CollectionSerializer
@@ -214,7 +244,10 @@ class Collections(ApiViewSet):
     @extend_schema(
         operation_id="patchCollection",
         summary="Change a collection",
-        description="`name` and `resourceGroup` rename it; runs of its jobs keep the name that they were made with.",
+        description=(
+            "A new `name` or `resourceGroup` renames the collection. Existing runs keep the collection name that"
+            " they were created with."
+        ),
         request=CollectionReplacement,
         parameters=[IF_MATCH, IF_ABSENT, ETAG],
     )
@@ -225,8 +258,11 @@ class Collections(ApiViewSet):
     @extend_schema(
         operation_id="deleteCollection",
         summary="Delete a collection with its jobs",
-        description="An operation does it, some jobs at a time; until it has ended the collection is `deleted` and"
-        " takes no writes.  The history of its jobs stays for the retention time; what still waits is cancelled.",
+        description=(
+            "The deletion is an operation that deletes the jobs in several steps. Until it ends, the collection has"
+            " the state `deleted` and cannot be changed. The history of the jobs is kept for the retention time."
+            " Runs that are waiting are cancelled."
+        ),
         parameters=[IF_MATCH, *ACCEPTED_HEADERS],
         responses={202: ACCEPTED},
     )

@@ -6,7 +6,7 @@ HIDDEN = "..."  # never a text that looks like a secret: a reader could mistake 
 
 JOBS = [
     OpenApiExample(
-        "A call that must answer what it should",
+        "HTTP action with a success condition",
         {
             "collection": 1,
             "name": "warm-the-cache",
@@ -34,7 +34,7 @@ JOBS = [
         request_only=True,
     ),
     OpenApiExample(
-        "A call with a token of an authority",
+        "HTTP action with an OAuth token",
         {
             "collection": 1,
             "name": "stop-machines",
@@ -57,7 +57,7 @@ JOBS = [
         request_only=True,
     ),
     OpenApiExample(
-        "A queue message, and who is told when it cannot be put",
+        "Queue message with an error action",
         {
             "collection": 1,
             "name": "nightly-orders",
@@ -90,7 +90,7 @@ JOBS = [
 ]
 
 SIGNING = [
-    OpenApiExample("A week to change over", {"overlap": "P7D"}, request_only=True),
+    OpenApiExample("Keep the old secret valid for a week", {"overlap": "P7D"}, request_only=True),
     OpenApiExample(
         "The new secret",
         {

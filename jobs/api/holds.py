@@ -12,30 +12,32 @@ from triggers.upcoming import ExpectedHold
 
 
 class HoldSerializer(Answer):
-    fireAt = Member(InstantField, "The fire time that is held.", GIVEN, example="2026-01-05T08:00:00Z")
+    fireAt = Member(InstantField, "The fire time that is held, in UTC.", GIVEN, example="2026-01-05T08:00:00Z")
     notice = Member(
         UUIDField,
-        "The notice of maintenance that holds it.",
+        "The id of the maintenance notice that holds the run.",
         lambda hold: notice_of(hold.window.key),
         nullable=True,
         example="c7061bac-afdc-4513-b24b-aa5f13a16123",
     )
-    reason = Member(CharField, "Why, in words.", "window.reason", example="Reboot of db-2: New kernel")
+    reason = Member(
+        CharField, ("The reason for the hold, for people."), "window.reason", example="Reboot of db-2: New kernel"
+    )
     from_ = Member(
         InstantField,
-        "Since when its job is held, or from when it is going to be.",
+        "The time at which the hold starts or started, in UTC.",
         "window.start",
         example="2026-01-05T07:55:00Z",
     )
     until = Member(
         InstantField,
-        "When nothing holds its job any more; null: nobody knows.",
+        "The time at which the hold ends, in UTC; null: unknown.",
         nullable=True,
         example="2026-01-05T08:10:00Z",
     )
     after = Member(
         ChoiceField,
-        "What becomes of what is held: the newest runs at the end, or none does.",
+        "The policy for held fire times at the end of the hold: the newest ones run, or none runs.",
         lambda hold: "drop" if hold.window.is_dropped else "runOnce",
         choices=["runOnce", "drop"],
         example="runOnce",
@@ -45,15 +47,21 @@ class HoldSerializer(Answer):
 class RunHoldSerializer(Answer):
     notice = Member(
         UUIDField,
-        "The notice of maintenance that held it, which may be forgotten by now.",
+        "The id of the maintenance notice that held the run. The notice may already have been deleted.",
         lambda hold: notice_of(hold.key),
         nullable=True,
         example="c7061bac-afdc-4513-b24b-aa5f13a16123",
     )
-    reason = Member(CharField, "Why, in words.", example="Reboot of db-2: New kernel")
-    from_ = Member(InstantField, "When it began to be held.", "held_at", example="2026-01-05T08:00:00Z")
+    reason = Member(CharField, "The reason for the hold, for people.", example="Reboot of db-2: New kernel")
+    from_ = Member(
+        InstantField, ("The time at which the hold started, in UTC."), "held_at", example="2026-01-05T08:00:00Z"
+    )
     until = Member(
-        InstantField, "Null: it is still held.", "released_at", nullable=True, example="2026-01-05T08:10:00Z"
+        InstantField,
+        ("The time at which the hold ended, in UTC; null: the run is still held."),
+        "released_at",
+        nullable=True,
+        example="2026-01-05T08:10:00Z",
     )
 
 

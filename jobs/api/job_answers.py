@@ -25,42 +25,54 @@ from triggers.upcoming import next_runs
 
 
 class SigningSecretSerializer(Answer):
-    createdAt = Member(InstantField, "When it was made.", example="2026-01-01T09:30:00Z")
+    createdAt = Member(InstantField, "The time of creation, in UTC.", example="2026-01-01T09:30:00Z")
     expiresAt = Member(
-        InstantField, "Null for the newest, which has no end.", nullable=True, example="2026-01-08T09:30:00Z"
+        InstantField,
+        ("The time at which the secret expires, in UTC; null: it is the newest secret, which does not expire."),
+        nullable=True,
+        example="2026-01-08T09:30:00Z",
     )
 
 
 class SigningSerializer(Answer):
-    since = Member(InstantField, "When the newest secret was made.", GIVEN, example="2026-01-01T09:30:00Z")
-    secrets = Member(SigningSecretSerializer, "Those that sign now, newest first.", GIVEN, many=True)
+    since = Member(
+        InstantField,
+        ("The time at which the newest secret was created, in UTC."),
+        GIVEN,
+        example="2026-01-01T09:30:00Z",
+    )
+    secrets = Member(
+        SigningSecretSerializer, ("The secrets that currently sign requests, newest first."), GIVEN, many=True
+    )
 
 
 class JobWarningSerializer(Answer):
-    code = Member(CharField, "The kind of warning, for programs.", example="credentials_over_http")
+    code = Member(CharField, "The warning code, for programs.", example="credentials_over_http")
     target = Member(CharField, "The path of the member.", example="action.request.authentication")
     message = Member(
         CharField,
-        "What you should know, for people.",
+        "The warning message, for people.",
         example="The address begins with http: the credentials travel unencrypted. Take https.",
     )
 
 
 class JobSerializer(Answer):
-    id = Member(IntegerField, "The id in its address.", example=1)
-    collection = Member(IntegerField, "The id of its collection.", "collection_id", example=1)
-    collectionName = Member(CharField, "The name of its collection.", "collection__name", example="nightly")
-    name = Member(CharField, "Unique in its collection, in any case.", example="collect-orders")
-    state = Member(ChoiceField, "`completed` and `faulted` are final.", choices=Job.State.values, example="enabled")
+    id = Member(IntegerField, "The id of the job.", example=1)
+    collection = Member(IntegerField, "The id of the collection.", "collection_id", example=1)
+    collectionName = Member(CharField, "The name of the collection.", "collection__name", example="nightly")
+    name = Member(CharField, "The name, unique in the collection, not case-sensitive.", example="collect-orders")
+    state = Member(
+        ChoiceField, ("The state. `completed` and `faulted` are final."), choices=Job.State.values, example="enabled"
+    )
     action = Member(
         ActionField,
-        "What a run does, without its secrets.",
+        "The action of the job, without its secrets.",
         "action__document",
         example={"type": "Https", "request": {"method": "POST", "uri": "https://shop.example.com/orders/collect"}},
     )
     schedule = Member(
         ScheduleField,
-        "When it runs; null: it has no schedule of its own.",
+        "The schedule of the job; null: the job does not have its own schedule.",
         GIVEN,
         nullable=True,
         example={
@@ -71,42 +83,46 @@ class JobSerializer(Answer):
     )
     startTime = Member(
         InstantField,
-        "That of `schedule`, if this is in the format `azure` and in UTC and has no other members; null:"
-        " it is another schedule, or has none.",
+        (
+            "The start time of `schedule`, if its format is `azure`, its zone is UTC and it has no further members."
+            " null: any other schedule, or no schedule."
+        ),
         GIVEN,
         nullable=True,
         example="2026-01-05T08:00:00Z",
     )
     recurrence = Member(
         RecurrenceField,
-        "That of `schedule`, if this is in the format `azure` and in UTC and has no other members; null:"
-        " it is another schedule, or has none.",
+        (
+            "The recurrence of `schedule`, if its format is `azure`, its zone is UTC and it has no further members."
+            " null: any other schedule, or no schedule."
+        ),
         GIVEN,
         nullable=True,
         example={"frequency": "Day", "interval": 1},
     )
     ownSchedule = Member(
         BooleanField,
-        "Whether it has a `schedule`; `false`: it runs only by hand and by its additional triggers.",
+        "Whether the job has its own `schedule`. `false`: the job runs only manually and by additional triggers.",
         GIVEN,
         example=True,
     )
-    triggerCount = Member(IntegerField, "How many triggers it has beside its own schedule.", GIVEN, example=0)
+    triggerCount = Member(IntegerField, "The number of additional triggers.", GIVEN, example=0)
     overlap = Member(
         ChoiceField,
-        "What happens to an occurrence while an earlier one is still going.",
+        "The policy for a fire time that is due while an earlier run of the job is not finished.",
         choices=Job.Overlap.values,
         example="skip",
     )
     delivery = Member(
         ChoiceField,
-        "Whether an attempt that a crash cut off is made again.",
+        "Whether an attempt that was interrupted by a crash is repeated.",
         choices=Job.Delivery.values,
         example="at_least_once",
     )
     misfire = Member(
         ChoiceField,
-        "Of its own schedule; null: it has none.",
+        "The misfire policy of the job's own schedule; null: the job does not have its own schedule.",
         GIVEN,
         nullable=True,
         choices=Trigger.Misfire.values,
@@ -114,59 +130,69 @@ class JobSerializer(Answer):
     )
     nextRunAt = Member(
         InstantField,
-        "When it runs next, as far as is known: after a hold, if its fire time is held.  Null while it is "
-        "stopped, when nothing is left, and where nobody knows how long a hold lasts.",
+        (
+            "The expected time of the next run, in UTC. If the fire time is held, it is the time after the hold."
+            " null: the job is stopped, has no further fire times, or is held until an unknown time."
+        ),
         GIVEN,
         nullable=True,
         example="2026-01-06T08:10:00Z",
     )
-    hold = Member(HoldSerializer, "What holds the next run; null: nothing.", GIVEN, nullable=True)
+    hold = Member(HoldSerializer, "The hold that affects the next run; null: none.", GIVEN, nullable=True)
     lastRunAt = Member(
         InstantField,
-        "When the last attempt began; null: there was none.",
+        "The time at which the last attempt started, in UTC; null: no attempt has started.",
         "last_execution_at",
         nullable=True,
         example="2026-01-05T08:00:00Z",
     )
     executionCount = Member(
-        IntegerField, "Attempts, retries included; the name is that of Azure Scheduler.", example=42
+        IntegerField, "The number of attempts, including retries. The name comes from Azure Scheduler.", example=42
     )
-    failureCount = Member(IntegerField, "Attempts that failed.", example=2)
-    faultedCount = Member(IntegerField, "Occurrences whose every attempt failed.", example=0)
-    revision = Member(IntegerField, "Counts the changes of its definition and state.", example=3)
-    createdAt = Member(InstantField, "When it was made.", example="2026-01-01T09:30:00Z")
-    updatedAt = Member(InstantField, "When its definition or state was last changed.", example="2026-01-02T10:00:00Z")
-    finishedAt = Member(InstantField, "When it became completed or faulted.", nullable=True, example=None)
+    failureCount = Member(IntegerField, "The number of failed attempts.", example=2)
+    faultedCount = Member(IntegerField, "The number of runs whose attempts all failed.", example=0)
+    revision = Member(IntegerField, "The number of changes to the definition and the state.", example=3)
+    createdAt = Member(InstantField, "The time of creation, in UTC.", example="2026-01-01T09:30:00Z")
+    updatedAt = Member(
+        InstantField,
+        ("The time of the last change to the definition or the state, in UTC."),
+        example="2026-01-02T10:00:00Z",
+    )
+    finishedAt = Member(
+        InstantField, ("The time at which the job became completed or faulted, in UTC."), nullable=True, example=None
+    )
     secretsSetAt = Member(
         DictField,
-        "When each secret of the action was written, by its path below `action`.",
+        "The time at which each secret of the action was set, in UTC, by the path of the secret below `action`.",
         "action__secrets_set_at",
         child=InstantField(),
         example={"request.authentication.password": "2026-01-01T09:30:00Z"},
     )
     unicodeHosts = Member(
         DictField,
-        "International hosts of the action as people read them, by the path of their address below `action`."
-        "  The addresses have the ASCII form.",
+        (
+            "The Unicode form of international host names in the action, by the path of the address below `action`."
+            " The addresses contain the ASCII form."
+        ),
         lambda row: unicode_hosts(row["action__document"]),
         child=CharField(),
         example={"request.uri": "bücher.example"},
     )
     signing = Member(
         SigningSerializer,
-        "With what its requests are signed (Standard Webhooks); null: they are not.",
+        "The signing secrets of the requests (Standard Webhooks); null: the requests are not signed.",
         GIVEN,
         nullable=True,
     )
-    warnings = Member(JobWarningSerializer, "What was accepted, but you should know.", GIVEN, many=True)
+    warnings = Member(JobWarningSerializer, "Warnings about accepted values that may be unintended.", GIVEN, many=True)
 
 
 class NewSigningSecretSerializer(Answer):
-    secret = Member(CharField, "Shown this once.", GIVEN, example="whsec_...")
-    createdAt = Member(InstantField, "When it was made.", GIVEN, example="2026-01-01T09:30:00Z")
+    secret = Member(CharField, "The signing secret. It is returned only once.", GIVEN, example="whsec_...")
+    createdAt = Member(InstantField, "The time of creation, in UTC.", GIVEN, example="2026-01-01T09:30:00Z")
     overlapEndsAt = Member(
         InstantField,
-        "Until when the secret that was replaced signs too; null: there was none.",
+        "The time until which the replaced secret also signs requests, in UTC; null: no secret was replaced.",
         GIVEN,
         nullable=True,
         example="2026-01-08T09:30:00Z",

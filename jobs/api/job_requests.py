@@ -66,75 +66,100 @@ class StartTimeField(Messages, serializers.Field):
     }
 )
 class JobReplacement(Document):
-    """The new definition of a job.  A member that is left out gets its default."""
+    """The new definition of a job. A member that is omitted gets its default."""
 
-    # scheduler_site.patches replaces "a member that is left out gets its default" for PATCH
+    # scheduler_site.patches replaces "a member that is omitted gets its default" for PATCH
 
-    action = ActionField(help_text="What a run does.")
+    action = ActionField(help_text="The action of the job.")
     ownSchedule = FlagField(
         required=False,
-        help_text="`false`: it has no schedule of its own, so that it runs by hand and by the triggers beside it only."
-        "  Left out, a new job has one, and a job without one stays so until it is given a schedule.",
+        help_text=(
+            "`false`: the job does not have its own schedule and runs only manually and by additional triggers. If"
+            " omitted, a new job has its own schedule, and an existing job without one stays without one until it"
+            " gets a schedule."
+        ),
     )
     schedule = ScheduleField(
         required=False,
         allow_null=True,
-        help_text="When it runs, in any format.  Together with `startTime` or `recurrence` it must say the same.",
+        help_text=(
+            "The schedule, in any format. If `startTime` or `recurrence` is also given, they must define the same"
+            " schedule."
+        ),
     )
     startTime = StartTimeField(
         required=False,
         allow_null=True,
-        help_text="When it runs first; a time without an offset is in UTC.  Short for a schedule of the format"
-        " `azure`.",
+        help_text=(
+            "The time of the first run. A time without an offset is in UTC. A short form for a schedule with the"
+            " format `azure`."
+        ),
     )
     recurrence = RecurrenceField(
         required=False,
         allow_null=True,
-        help_text="How it repeats; without one it runs once.  Short for a schedule of the format `azure`.",
+        help_text=(
+            "The rule for repetitions. Without a recurrence the job runs once. A short form for a schedule with the"
+            " format `azure`."
+        ),
     )
     state = WordField(
-        ["enabled", "disabled"], default="enabled", help_text="While it is disabled, its schedule does not run it."
+        ["enabled", "disabled"],
+        default="enabled",
+        help_text=("The state. While the job is disabled, its schedule does not start runs."),
     )
     overlap = WordField(
         Job.Overlap.values,
         default=Job.Overlap.SKIP.value,
-        help_text="What happens to an occurrence while an earlier one is still going.",
+        help_text="The policy for a fire time that is due while an earlier run of the job is not finished.",
     )
     delivery = WordField(
         Job.Delivery.values,
         default=Job.Delivery.AT_LEAST_ONCE.value,
-        help_text="Whether an attempt that a crash cut off is made again.",
+        help_text="Whether an attempt that was interrupted by a crash is repeated.",
     )
     misfire = WordField(
         Trigger.Misfire.values,
         default=Trigger.Misfire.FIRE_ONCE.value,
         allow_null=True,
-        help_text="What becomes of occurrences of its own schedule that are found too late.  Those of `fire_all` run"
-        " one after the other, whatever `overlap` says.  Null is the default.",
+        help_text=(
+            "The policy for fire times of the job's own schedule that are found too late. With `fire_all` the"
+            " missed runs start one after the other, regardless of `overlap`. null: the default."
+        ),
     )
     collection = WholeNumberField(
         min_value=1,
         required=False,
-        help_text="The id of a collection of the same subscription, to move it there.  Left out, it stays.",
+        help_text=(
+            "The id of another collection of the same subscription, to which the job is moved. If omitted, the job"
+            " stays in its collection."
+        ),
     )
     name = TextField(
-        min_length=1, max_length=NAME_LENGTH, required=False, help_text="Its new name.  Left out, it keeps its name."
+        min_length=1, max_length=NAME_LENGTH, required=False, help_text="The new name. If omitted, the name is kept."
     )
     runNow = FlagField(
         default=False,
-        help_text="`true`: it also runs once now, besides its schedule.  A change alone never runs a job at once.",
+        help_text=(
+            "`true`: the job also runs once immediately, in addition to its schedule. By default a change does not"
+            " run the job."
+        ),
     )
 
 
 class JobRequest(JobReplacement):
     runNow = FlagField(
         required=False,
-        help_text="`true`: it also runs once now, besides its schedule.  `false`: it does not; without a startTime its"
-        " first run is at the next time of its recurrence, which becomes its startTime.  Left out, a job without a"
-        " startTime runs at its creation.",
+        help_text=(
+            "`true`: the job also runs once immediately, in addition to its schedule. `false`: the job does not run"
+            " at its creation. Without a startTime, it then first runs at the next time of its recurrence, which"
+            " becomes the startTime. If omitted, a job without a startTime runs at its creation."
+        ),
     )
-    collection = WholeNumberField(min_value=1, help_text="The id of its collection.")
-    name = TextField(min_length=1, max_length=NAME_LENGTH, help_text="Unique in its collection, in any case.")
+    collection = WholeNumberField(min_value=1, help_text="The id of the collection.")
+    name = TextField(
+        min_length=1, max_length=NAME_LENGTH, help_text=("The name, unique in the collection, not case-sensitive.")
+    )
 
 
 @with_example({"key": "release-2026-01"})
@@ -143,7 +168,10 @@ class RunRequest(Document):
         required=False,
         min_length=1,
         max_length=KEY_LENGTH,
-        help_text="Makes the order repeatable: the same key answers the run that it made the first time.",
+        help_text=(
+            "Makes the request idempotent: a repeated request with the same key returns the run that the first"
+            " request created."
+        ),
     )
 
 
@@ -151,15 +179,15 @@ class RunRequest(Document):
 class SigningSecretRequest(Document):
     overlap = DurationField(
         default=SIGNING_OVERLAP,
-        help_text=f"How long the secret that is replaced signs beside the new one, up to {OVERLAP_MOST.days} days.",
+        help_text=f"The time for which the replaced secret also signs requests, up to {OVERLAP_MOST.days} days.",
     )
 
 
 @with_example({"collection": 1, "name": "collect-orders", "state": "enabled"})
 class JobFilter(FilterSet):
-    collection = WholeNumberFilter(field_name="collection_id", help_text="The id of a collection.")
-    name = NameFilter(max_length=NAME_LENGTH, help_text="The name, in any case.")
-    state = WordFilter(choices=Job.State.choices, help_text="Only those in this state.")
+    collection = WholeNumberFilter(field_name="collection_id", help_text="Filters by the id of the collection.")
+    name = NameFilter(max_length=NAME_LENGTH, help_text="Filters by name, not case-sensitive.")
+    state = WordFilter(choices=Job.State.choices, help_text="Filters by state.")
 
 
 def merge_into_job(job: Job, patch: object) -> object:
@@ -186,7 +214,7 @@ def settings_in(document: Mapping[str, Any], members: Mapping[str, Any]) -> dict
         chosen["misfire"] = chosen["misfire"] or Trigger.Misfire.FIRE_ONCE.value
     given = [name for name in (*SCHEDULE_MEMBERS, "schedule") if document.get(name) is not None]
     if given and not members.get("ownSchedule", True):
-        raise Invalid("cannot stand beside `ownSchedule: false`", path=given[0], code="not_allowed")
+        raise Invalid("must not be combined with `ownSchedule: false`", path=given[0], code="not_allowed")
     own_schedule = members.get("ownSchedule")
     needs_schedule = own_schedule is True or "schedule" in given
     return chosen | {"own_schedule": own_schedule is not False, "needs_schedule": needs_schedule}

@@ -52,7 +52,7 @@ from triggers.scheduling import Destination, load_secrets, patch_job, refuse_end
 
 
 class Jobs(ApiViewSet):
-    """A job: what is done, and when."""
+    """Jobs: an action, and the schedule on which it runs."""
 
     queryset = Job.objects.order_by("id")
     serializer_class = JobSerializer
@@ -80,11 +80,11 @@ class Jobs(ApiViewSet):
     @repeatable(lambda view, request, pk: job_response(visible_rows(request, Job), pk))
     def create(self, request):
         members = self.read(JobRequest)
-        with as_field_error("collection", "no collection that you may see"):
+        with as_field_error("collection", "must be the id of a collection that you have access to"):
             collection = require_role(request, JobCollection, Role.OPERATOR, pk=members["collection"])
         with locked_collection(collection.pk):
             if Job.objects.named(collection, members["name"]).exists():
-                raise Conflict(f"there is a job {members['name']!r} in this collection already", path="name")
+                raise Conflict(f"a job {members['name']!r} already exists in this collection", path="name")
             definition = JobDefinition.of(
                 request.data, run_now=members.get("runNow"), **settings_in(request.data, members)
             )
@@ -112,9 +112,12 @@ class Jobs(ApiViewSet):
     @extend_schema(
         operation_id="patchJob",
         summary="Change a job",
-        description="Objects are merged, lists and values replaced; null removes an optional member.  A `schedule` of"
-        " another format replaces the one before, and `startTime` and `recurrence` change only a schedule that consists"
-        " of them.  `name` renames it and `collection` moves it; its runs keep the names that they were made with.",
+        description=(
+            "Objects are merged. Lists and single values are replaced. null removes an optional member. A"
+            " `schedule` in another format replaces the stored schedule. `startTime` and `recurrence` change only a"
+            " schedule that has no other members. `name` renames the job, and `collection` moves it. Existing runs"
+            " keep the names that they were created with."
+        ),
         request=JobReplacement,
         parameters=[IF_MATCH, IF_ABSENT, ETAG],
     )
@@ -138,7 +141,7 @@ class Jobs(ApiViewSet):
     @extend_schema(
         operation_id="deleteJob",
         summary="Delete a job",
-        description="Its history stays for the retention time; what still waits is cancelled.",
+        description="The history of the job is kept for the retention time. Runs that are waiting are cancelled.",
         parameters=[IF_MATCH],
         responses={204: HTTP_410},
     )
@@ -151,7 +154,10 @@ class Jobs(ApiViewSet):
     @extend_schema(
         operation_id="runJob",
         summary="Run a job now",
-        description="One run besides those of its schedule.  With a key, 200 answers the run that the key made before.",
+        description=(
+            "Creates one run in addition to the runs of the schedule. If the idempotency key was used before, the"
+            " response is 200 with the run that the first request created."
+        ),
         request=RunRequest,
         parameters=[IDEMPOTENCY_KEY_OR_MEMBER, IF_MATCH, LOCATION],
         responses={200: RunSerializer, 201: RunSerializer},
@@ -168,8 +174,11 @@ class Jobs(ApiViewSet):
 
     @extend_schema(
         operation_id="listUpcomingRunsOfJob",
-        summary="List what will become of a job's next fire times",
-        description="Of its own schedule and of all triggers, with what is going to hold them, as far as is known.",
+        summary="List the expected results of the next fire times of a job",
+        description=(
+            "Includes the job's own schedule and all additional triggers, and the holds that are expected to affect"
+            " them."
+        ),
         parameters=UPCOMING_PARAMETERS,
         responses=UpcomingAnswer,
         filters=False,
@@ -191,9 +200,11 @@ class Jobs(ApiViewSet):
 
     @extend_schema(
         operation_id="createSigningSecret",
-        summary="Sign a job's requests with a new secret",
-        description="From now on its HTTP requests carry the headers of Standard Webhooks.  Repeated with its key, 200"
-        " answers `signing` of the job, without the secret.",
+        summary="Create a signing secret for a job",
+        description=(
+            "From now on the HTTP requests of the job have the headers of Standard Webhooks. A repeated request"
+            " with the same key returns 200 with `signing` of the job, without the secret."
+        ),
         request=SigningSecretRequest,
         parameters=[IDEMPOTENCY_KEY],
         responses={200: SigningSerializer, 201: NewSigningSecretSerializer},
@@ -214,7 +225,7 @@ class Jobs(ApiViewSet):
 
     @extend_schema(
         operation_id="deleteSigningSecret",
-        summary="Stop signing a job's requests",
+        summary="Remove the signing secrets of a job",
         request=None,
         responses={204: HTTP_410},
     )
@@ -235,7 +246,7 @@ def destination_in(request: Request, members: Mapping[str, Any]) -> Destination:
     """
     collection = None
     if "collection" in members:
-        with as_field_error("collection", "no collection that you may see"):
+        with as_field_error("collection", "must be the id of a collection that you have access to"):
             collection = require_role(request, JobCollection, Role.OPERATOR, pk=members["collection"])
     return Destination(collection, members.get("name"))
 

@@ -39,130 +39,179 @@ from jobs.names import NAME_LENGTH
 class RunSerializer(Answer):
     id = Member(
         UUIDField,
-        "Also the `Idempotency-Key` of the calls that it makes.",
+        "The id of the run. It is also the `Idempotency-Key` of the HTTP requests of the run.",
         example="0b9e5c1e-7d1f-4f5c-9a57-8b1d6c2f3e10",
     )
     subscription = Member(
-        UUIDField, "The id of its subscription.", "subscription_id", example="00000000-0000-0000-0000-000000000001"
+        UUIDField, "The id of the subscription.", "subscription_id", example="00000000-0000-0000-0000-000000000001"
     )
-    job = Member(IntegerField, "The id of its job; null when that is gone.", "job_id", nullable=True, example=1)
-    jobName = Member(CharField, "The name that its job had when it was made.", example="collect-orders")
-    collectionName = Member(
-        CharField, "The name that the collection of its job had when it was made.", example="nightly"
+    job = Member(IntegerField, "The id of the job; null: the job was deleted.", "job_id", nullable=True, example=1)
+    jobName = Member(CharField, "The name of the job at the creation of the run.", example="collect-orders")
+    collectionName = Member(CharField, "The name of the collection at the creation of the run.", example="nightly")
+    trigger = Member(CharField, "The trigger that created the run.", "trigger_name", nullable=True, example="default")
+    origin = Member(ChoiceField, "The origin of the run.", choices=Run.Origin.values, example="schedule")
+    parent = Member(
+        UUIDField,
+        ("The id of the failed run after which this error action runs."),
+        "parent_id",
+        nullable=True,
+        example=None,
     )
-    trigger = Member(CharField, "The trigger that it comes from.", "trigger_name", nullable=True, example="default")
-    origin = Member(ChoiceField, "What ordered it.", choices=Run.Origin.values, example="schedule")
-    parent = Member(UUIDField, "The failed run that an error action follows.", "parent_id", nullable=True, example=None)
     errorRun = Member(
-        UUIDField, "The run of its error action, if one follows it.", "error_run__id", nullable=True, example=None
+        UUIDField,
+        ("The id of the run of the error action, if there is one."),
+        "error_run__id",
+        nullable=True,
+        example=None,
     )
-    key = Member(CharField, "The caller's own key of a run by hand.", "manual_key", nullable=True, example=None)
-    fireAt = Member(InstantField, "When it is due by its schedule, without jitter.", example="2026-01-05T08:00:00Z")
+    key = Member(CharField, "The idempotency key of a manual run.", "manual_key", nullable=True, example=None)
+    fireAt = Member(InstantField, "The fire time, in UTC, without jitter.", example="2026-01-05T08:00:00Z")
     startsAt = Member(
         InstantField,
-        "When it is meant to start: `fireAt`, and the jitter of its schedule.",
+        "The planned start, in UTC: `fireAt` plus the jitter of the schedule.",
         lambda row: row["starts_at"] or row["fire_at"],
         example="2026-01-05T08:00:00Z",
     )
-    occurrence = Member(IntegerField, "Its number among its trigger's, from 1.", nullable=True, example=12)
-    state = Member(ChoiceField, "How far it is.", choices=Run.State.values, example="succeeded")
+    occurrence = Member(
+        IntegerField, ("The number of this fire time of the trigger, counted from 1."), nullable=True, example=12
+    )
+    state = Member(ChoiceField, "The state of the run.", choices=Run.State.values, example="succeeded")
     reason = Member(
         CharField,
-        "Why it was not run or what it waits for; of a failed run or attempt, what the last attempt says.",
+        (
+            "The reason why the run was skipped or is waiting. For a failed run or attempt: the message of the last"
+            " attempt."
+        ),
         GIVEN,
         example="",
     )
     statusCode = Member(
         IntegerField,
-        "Of the last HTTP answer to its last attempt, those to polls included; null: there was none.",
+        (
+            "The status code of the last HTTP response to the last attempt, including responses to polls; null:"
+            " there was no response."
+        ),
         GIVEN,
         nullable=True,
         example=200,
     )
     blockedBy = Member(
         UUIDField,
-        "The last run that was still going when the overlap policy skipped this one or let it wait; it may "
-        "be forgotten by now.",
+        (
+            "The id of the run that was still active when the overlap policy skipped this run or made it wait. That"
+            " run may already have been deleted."
+        ),
         nullable=True,
         example=None,
     )
-    missedCount = Member(IntegerField, "Occurrences it stands for; above 1 only when they were missed.", example=1)
-    missedUntil = Member(InstantField, "The last of them.", nullable=True, example=None)
-    attemptCount = Member(IntegerField, "How many attempts were begun.", example=1)
+    missedCount = Member(
+        IntegerField,
+        ("The number of fire times that the run represents. Greater than 1 only for missed fire times."),
+        example=1,
+    )
+    missedUntil = Member(
+        InstantField, ("The last fire time that the run represents, in UTC."), nullable=True, example=None
+    )
+    attemptCount = Member(IntegerField, "The number of attempts that have started.", example=1)
     nextAttemptAt = Member(
         InstantField,
-        "When a failed attempt is followed by the next.",
+        "The time of the next attempt after a failed attempt, in UTC.",
         lambda row: row["not_before"] if row["state"] == Run.State.RETRYING else None,
         nullable=True,
         example=None,
     )
     nextPollAt = Member(
         InstantField,
-        "When the operation that it follows is asked after again.",
+        "The time of the next poll of the operation that the run follows, in UTC.",
         lambda row: row["not_before"] if row["state"] == Run.State.FOLLOWING else None,
         nullable=True,
         example=None,
     )
-    createdAt = Member(InstantField, "When it was made.", example="2026-01-05T08:00:00Z")
+    createdAt = Member(InstantField, "The time of creation, in UTC.", example="2026-01-05T08:00:00Z")
     startedAt = Member(
         InstantField,
-        "When its first attempt began; null: none has.",
+        "The time at which the first attempt started, in UTC; null: no attempt has started.",
         nullable=True,
         example="2026-01-05T08:00:00.250000Z",
     )
     finishedAt = Member(
-        InstantField, "When it ended; null: it has not.", nullable=True, example="2026-01-05T08:00:01.500000Z"
+        InstantField,
+        ("The time at which the run finished, in UTC; null: it has not finished."),
+        nullable=True,
+        example="2026-01-05T08:00:01.500000Z",
     )
 
 
 class PollSerializer(Answer):
-    number = Member(IntegerField, "From 1.", example=1)
-    worker = Member(CharField, "The process that made it.", example="host-1:4711")
-    startedAt = Member(InstantField, "When it began.", example="2026-01-05T08:00:05Z")
+    number = Member(IntegerField, "The number of the poll, counted from 1.", example=1)
+    worker = Member(CharField, "The worker process that sent the poll.", example="host-1:4711")
+    startedAt = Member(InstantField, "The time at which the poll started, in UTC.", example="2026-01-05T08:00:05Z")
     finishedAt = Member(
-        InstantField, "When it ended; null: it has not.", nullable=True, example="2026-01-05T08:00:05.100000Z"
+        InstantField,
+        ("The time at which the poll finished, in UTC; null: it has not finished."),
+        nullable=True,
+        example="2026-01-05T08:00:05.100000Z",
     )
-    statusCode = Member(IntegerField, "Of the HTTP answer; null: there was none.", nullable=True, example=200)
-    status = Member(CharField, "Of the operation, in the target's word; empty when it was not told.", example="Running")
+    statusCode = Member(
+        IntegerField, ("The status code of the HTTP response; null: there was no response."), nullable=True, example=200
+    )
+    status = Member(
+        CharField,
+        ("The status of the operation as the target reported it. Empty: the target did not report one."),
+        example="Running",
+    )
     percentComplete = Member(
         FloatField,
-        "How much of the operation is done; null: the target did not say.",
+        "The progress of the operation in percent; null: the target did not report it.",
         "percent",
         nullable=True,
         example=40.0,
     )
     retryAfterInSeconds = Member(
-        IntegerField, "How long the target asked to be left alone.", "retry_after_s", nullable=True, example=5
+        IntegerField,
+        ("The number of seconds that the target asked to wait before the next poll."),
+        "retry_after_s",
+        nullable=True,
+        example=5,
     )
-    message = Member(CharField, "What came of it, in words.", example="200 OK")
+    message = Member(CharField, "The result, for people.", example="200 OK")
     responseBody = Member(
-        CharField, "Of an answer that ended the operation, or told nothing of it.", "body", example=""
+        CharField, "The response body, if the response ended the operation or had no status of it.", "body", example=""
     )
 
 
 class AttemptSerializer(Answer):
-    number = Member(IntegerField, "From 1.", example=1)
-    state = Member(ChoiceField, "How far it is.", choices=Attempt.State.values, example="succeeded")
-    worker = Member(CharField, "The process that made it.", example="host-1:4711")
-    startedAt = Member(InstantField, "When it began.", example="2026-01-05T08:00:00.250000Z")
-    finishedAt = Member(
-        InstantField, "When it ended; null: it has not.", nullable=True, example="2026-01-05T08:00:01.500000Z"
+    number = Member(IntegerField, "The number of the attempt, counted from 1.", example=1)
+    state = Member(ChoiceField, "The state of the attempt.", choices=Attempt.State.values, example="succeeded")
+    worker = Member(CharField, "The worker process that made the attempt.", example="host-1:4711")
+    startedAt = Member(
+        InstantField, ("The time at which the attempt started, in UTC."), example="2026-01-05T08:00:00.250000Z"
     )
-    statusCode = Member(IntegerField, "Of an HTTP answer.", nullable=True, example=200)
-    message = Member(CharField, "What came of it, in words.", example="200 OK")
+    finishedAt = Member(
+        InstantField,
+        ("The time at which the attempt finished, in UTC; null: it has not finished."),
+        nullable=True,
+        example="2026-01-05T08:00:01.500000Z",
+    )
+    statusCode = Member(IntegerField, "The status code of the HTTP response.", nullable=True, example=200)
+    message = Member(CharField, "The result, for people.", example="200 OK")
     responseHeaders = Member(
         ListField,
-        "Of an HTTP answer: names and values, in its order.",
+        "The names and values of the HTTP response headers, in their order.",
         child=ListField(child=CharField()),
         example=[["content-type", "application/json"]],
     )
-    responseBody = Member(CharField, "At most its first 2048 bytes.", example='{"state": "collected"}')
-    polls = Member(PollSerializer, "Of the operation that it began, if that was followed.", GIVEN, many=True)
+    responseBody = Member(
+        CharField, ("The first 2048 bytes of the response body at most."), example='{"state": "collected"}'
+    )
+    polls = Member(
+        PollSerializer, ("The polls of the operation that the attempt started, if it was followed."), GIVEN, many=True
+    )
 
 
 class RunDetailSerializer(RunSerializer):
-    holds = Member(RunHoldSerializer, "What held it, and from when to when, in this order.", GIVEN, many=True)
-    attempts = Member(AttemptSerializer, "Its attempts, the first one first.", GIVEN, many=True)
+    holds = Member(RunHoldSerializer, "The holds of the run, earliest first.", GIVEN, many=True)
+    attempts = Member(AttemptSerializer, "The attempts of the run, earliest first.", GIVEN, many=True)
 
 
 @with_example(
@@ -179,28 +228,35 @@ class RunDetailSerializer(RunSerializer):
     }
 )
 class RunFilter(FilterSet):
-    job = WholeNumberFilter(field_name="job_id", help_text="The id of a job.")
+    job = WholeNumberFilter(field_name="job_id", help_text="Filters by the id of the job.")
     trigger = TextFilter(
         field_name="trigger_name",
         max_length=NAME_LENGTH,
-        help_text="The name that its trigger had when the run was made; needs `job` beside it.",
+        help_text="Filters by the name of the trigger at the creation of the run. Requires `job`.",
     )
-    collection = WholeNumberFilter(field_name="job__collection_id", help_text="The id of a collection.")
-    subscription = IdFilter(help_text="The id of a subscription.")
-    state = WordsFilter(choices=Run.State.choices, help_text="One state, or several with commas between.")
+    collection = WholeNumberFilter(field_name="job__collection_id", help_text="Filters by the id of the collection.")
+    subscription = IdFilter(help_text="Filters by the id of the subscription.")
+    state = WordsFilter(
+        choices=Run.State.choices, help_text=("Filters by state: one state, or several states separated by commas.")
+    )
     origin = WordFilter(
         choices=Run.Origin.choices,
-        help_text="Error actions are listed only with `error_action`: their ids stand at the runs that they follow.",
+        help_text=(
+            "Filters by origin. Runs of error actions are listed only with `error_action`. Their ids are in"
+            " `errorRun` of the failed runs."
+        ),
     )
     order = WordFilter(
         choices=[("newest", "newest first"), ("oldest", "oldest first")],
         method="filter_order",
-        help_text="By `fireAt`, `newest` first by default.",
+        help_text="The order by `fireAt`. Default: `newest` first.",
     )
 
     def filter_queryset(self, queryset: QuerySet) -> QuerySet:
         if self.form.cleaned_data["trigger"] and self.form.cleaned_data["job"] is None:
-            raise ValidationError({"trigger": ["needs `job` beside it: its name is one of that job's"]}, "required")
+            raise ValidationError(
+                {"trigger": [("requires `job`: the name of a trigger is unique in its job only")]}, "required"
+            )
         rows = super().filter_queryset(queryset)
         return rows if self.form.cleaned_data["origin"] else rows.without_error_actions()
 
@@ -209,15 +265,15 @@ class RunFilter(FilterSet):
 
 
 RunFilter.base_filters["from"] = InstantFilter(
-    field_name="fire_at", lookup_expr="gte", help_text="Only runs with `fireAt` at or after this instant."
+    field_name="fire_at", lookup_expr="gte", help_text="Filters by `fireAt`: only runs at or after this time."
 )
 RunFilter.base_filters["to"] = InstantFilter(
-    field_name="fire_at", lookup_expr="lt", help_text="Only runs with `fireAt` before this instant."
+    field_name="fire_at", lookup_expr="lt", help_text="Filters by `fireAt`: only runs before this time."
 )
 
 
 class Runs(HistoryViewSet):
-    """Executions of jobs: those that ended, that are going on, and that are waiting."""
+    """Runs of jobs: finished, active and waiting."""
 
     queryset = Run.objects.order_by("-fire_at", "-id")
     serializer_class = RunSerializer
@@ -259,8 +315,10 @@ class Runs(HistoryViewSet):
     @extend_schema(
         operation_id="cancelRun",
         summary="Cancel a run",
-        description="Only a run that waits for a worker or for its next attempt can be cancelled, or that follows an"
-        " operation, which goes on.",
+        description=(
+            "A run can be cancelled while it waits for a worker, waits for its next attempt, or follows an"
+            " operation. The operation itself continues."
+        ),
         request=None,
     )
     @action(detail=True, methods=["post"])

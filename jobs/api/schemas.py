@@ -146,7 +146,10 @@ class ErrorActionField(serializers.JSONField):
 class MonthlyOccurrenceSerializer(serializers.Serializer):
     day = serializers.ChoiceField(azure.WEEKDAYS, help_text="The day of the week.")
     Occurrence = serializers.IntegerField(
-        required=False, min_value=-5, max_value=5, help_text="-1 is the last; without it every such day of the month."
+        required=False,
+        min_value=-5,
+        max_value=5,
+        help_text=("Selects one of these weekdays in the month; -1 is the last one. Without it, every one of them."),
     )
 
 
@@ -154,20 +157,26 @@ class MonthlyOccurrenceSerializer(serializers.Serializer):
 @extend_schema_serializer(component_name="RecurrenceSchedule")
 class ScheduleSerializer(serializers.Serializer):
     minutes = serializers.ListField(
-        child=serializers.IntegerField(min_value=0, max_value=59), required=False, help_text="Minutes of the hour."
+        child=serializers.IntegerField(min_value=0, max_value=59), required=False, help_text="The minutes of the hour."
     )
     hours = serializers.ListField(
-        child=serializers.IntegerField(min_value=0, max_value=23), required=False, help_text="Hours of the day, in UTC."
+        child=serializers.IntegerField(min_value=0, max_value=23),
+        required=False,
+        help_text=("The hours of the day, in UTC."),
     )
     weekDays = serializers.ListField(
-        child=serializers.ChoiceField(azure.WEEKDAYS), required=False, help_text="With frequency Week."
+        child=serializers.ChoiceField(azure.WEEKDAYS),
+        required=False,
+        help_text=("The days of the week, for the frequency Week."),
     )
     monthDays = serializers.ListField(
         child=serializers.IntegerField(min_value=-31, max_value=31),
         required=False,
-        help_text="With frequency Month; -1 is the last day.",
+        help_text="The days of the month, for the frequency Month; -1 is the last day.",
     )
-    monthlyOccurrences = MonthlyOccurrenceSerializer(many=True, required=False, help_text="With frequency Month.")
+    monthlyOccurrences = MonthlyOccurrenceSerializer(
+        many=True, required=False, help_text=("The weekdays of the month, for the frequency Month.")
+    )
 
 
 @with_example(
@@ -184,18 +193,21 @@ class RecurrenceSerializer(serializers.Serializer):
         [frequency.value for frequency in azure.Frequency], help_text="The unit of the interval."
     )
     interval = serializers.IntegerField(
-        required=False, min_value=1, max_value=1000, help_text="Every so many units.  Without one: every single one."
+        required=False, min_value=1, max_value=1000, help_text="The number of units between two runs. Default: 1."
     )
     count = serializers.IntegerField(
         required=False,
         min_value=1,
         max_value=azure.LARGEST_COUNT,
-        help_text="How often it runs in all.  Without one: no limit.",
+        help_text="The maximum number of runs. Default: no limit.",
     )
     endTime = serializers.DateTimeField(
-        required=False, help_text="When it ends; a run at this instant is the last one.  Without one: never."
+        required=False,
+        help_text=("The end of the recurrence. A run at exactly this time is the last one. Default: no end."),
     )
-    schedule = ScheduleSerializer(required=False, help_text="At which times of its days, weeks or months it runs.")
+    schedule = ScheduleSerializer(
+        required=False, help_text=("The times of the day, week or month at which the job runs.")
+    )
 
 
 def known_members(described: ObjectType, document: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,18 +28,21 @@ PARAMETERS = [
     OpenApiParameter(
         "count",
         {"type": "integer", "minimum": 1, "maximum": COUNT_MOST, "default": COUNT, "example": 20},
-        description="How many runs to answer at most.",
+        description="The maximum number of runs to return.",
     ),
     OpenApiParameter(
         "from",
         {**INSTANT, "example": "2026-01-05T00:00:00Z"},
-        description="Only what fires at or after this instant, or is held from before and runs then.  By default, and"
-        " where it is not ahead, from the next fire time on, after the runs that wait to start.",
+        description=(
+            "The start of the window, in UTC. It also includes earlier fire times that are held and run in the"
+            " window. By default, or if it is not in the future, the list starts with the runs that wait to start,"
+            " followed by the next fire time."
+        ),
     ),
     OpenApiParameter(
         "to",
         {**INSTANT, "example": "2026-02-01T00:00:00Z"},
-        description="Only what fires before this instant, which is after now and `from`.",
+        description="The end of the window, excluded. It must be after now and after `from`.",
     ),
 ]
 
@@ -51,41 +54,48 @@ def expectation(run: ExpectedRun) -> str:
 
 
 class UpcomingRunSerializer(Answer):
-    fireAt = Member(InstantField, "When it is due, without jitter.", example="2026-01-05T08:00:00Z")
+    fireAt = Member(InstantField, "The fire time, in UTC, without jitter.", example="2026-01-05T08:00:00Z")
     startsAt = Member(
         InstantField,
-        "When it starts unless something holds it: `fireAt`, and the jitter.",
+        "The planned start, in UTC: `fireAt` plus the jitter.",
         example="2026-01-05T08:00:00Z",
     )
     runsAt = Member(
         InstantField,
-        "When it runs, as far as is known: after a hold, if it is held.  Null: see `expected`.",
+        "The expected start, in UTC. If the fire time is held, it is the time after the hold. null: see `expected`.",
         nullable=True,
         example="2026-01-05T08:10:00Z",
     )
     expected = Member(
         ChoiceField,
-        "`run`: it runs when it is due.  `held`: it runs at the end of `hold`; if `runsAt` is null, nobody"
-        " knows when.  `skipped`: a later fire time runs for it at the end of `hold`, or none does.",
+        (
+            "`run`: the job runs at the planned start. `held`: it runs at the end of `hold`; if `runsAt` is null,"
+            " that time is unknown. `skipped`: it does not run for this fire time; a later fire time may run at the"
+            " end of `hold`."
+        ),
         expectation,
         choices=["run", "held", "skipped"],
         example="held",
     )
-    trigger = Member(IntegerField, "The id of its trigger; null: that is gone.", GIVEN, nullable=True, example=1)
-    triggerName = Member(CharField, "`default` is the schedule in the job itself.", GIVEN, example="default")
+    trigger = Member(
+        IntegerField, ("The id of the trigger; null: the trigger was deleted."), GIVEN, nullable=True, example=1
+    )
+    triggerName = Member(
+        CharField, ("The name of the trigger. `default` is the job's own schedule."), GIVEN, example="default"
+    )
     run = Member(
         UUIDField,
-        "The id of the run, if it exists already: it is held, or it waits to start.",
+        "The id of the run, if it already exists because it is held or waits to start.",
         GIVEN,
         nullable=True,
         example="0b9e5c1e-7d1f-4f5c-9a57-8b1d6c2f3e10",
     )
-    hold = Member(HoldSerializer, "What holds it; null: nothing.", GIVEN, nullable=True)
+    hold = Member(HoldSerializer, "The hold that affects the fire time; null: none.", GIVEN, nullable=True)
 
 
 class UpcomingAnswer(Answer):
-    value = Member(UpcomingRunSerializer, "By `fireAt`.", GIVEN, many=True)
-    more = Member(BooleanField, "Whether further runs follow within the limits.", GIVEN, example=True)
+    value = Member(UpcomingRunSerializer, "The fire times, earliest first.", GIVEN, many=True)
+    more = Member(BooleanField, "Whether there are further fire times within the limits.", GIVEN, example=True)
 
 
 class HeldRun(NamedTuple):
@@ -137,7 +147,7 @@ def window_of(request: Request, now: datetime) -> tuple[int, datetime | None, da
                 errors[name] = error.detail
     start, end = bounds["from"], bounds["to"]
     if end is not None and (end <= now or (start is not None and end <= start)):
-        errors["to"] = [ErrorDetail("must be after now and `from`", "out_of_range")]
+        errors["to"] = [ErrorDetail("must be after now and after `from`", "out_of_range")]
     if errors:
         raise ValidationError(errors)
     return count, start if start is None or start > now else None, end

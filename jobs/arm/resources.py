@@ -43,14 +43,16 @@ class Elsewhere(ArmView):
 def refuse_other_id(members: JsonObject, own: str) -> None:
     sent = members.value.get("id")
     if sent is not None and (not isinstance(sent, str) or sent.lower() != own.lower()):
-        members.refuse("id", f"must be the address's own, {own}, or left out")
+        members.refuse("id", f"must be the id in the address, {own}, or omitted")
 
 
 def refuse_other_progress(properties: JsonObject) -> None:
     """Raise Invalid for any provisioningState but DONE, the only state of resources that can be written."""
     sent = properties.text("provisioningState", NAME_LENGTH)
     if sent is not None and sent.lower() != DONE.lower():
-        properties.refuse("provisioningState", f"must be {DONE}, as it is here, or left out, not {shorten_repr(sent)}")
+        properties.refuse(
+            "provisioningState", (f"must be {DONE}, the current value, or omitted, not {shorten_repr(sent)}")
+        )
 
 
 def instant(moment: datetime) -> str:

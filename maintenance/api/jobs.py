@@ -28,17 +28,22 @@ AFTER_WORDS = {value.value: word for word, value in AFTER.items()}
 class PolicySerializer(Answer, Document):
     resources = Member(
         ListField,
-        "Names of resources whose maintenance concerns the job.",
+        "The names of the resources whose maintenance affects the job.",
         "resource_names",
         child=NameField(),
         default=list,
         max_length=RESOURCES_MOST,
         example=["db-2"],
     )
-    labels = Member(LabelsField, "Also every resource that has all of these.", default=dict, example={"rack": "r7"})
+    labels = Member(
+        LabelsField,
+        ("A label selector. Resources that have all of these labels affect the job too."),
+        default=dict,
+        example={"rack": "r7"},
+    )
     during = Member(
         WordField,
-        "hold: what is due from the lead time until the end waits.",
+        "The policy during maintenance. hold: fire times that are due from the lead time until the end wait.",
         "on_notice",
         choices=JobMaintenancePolicy.OnNotice.values,
         default="nothing",
@@ -46,7 +51,7 @@ class PolicySerializer(Answer, Document):
     )
     after = Member(
         WordField,
-        "What becomes of what was held.",
+        "The policy for held fire times after maintenance.",
         lambda policy: AFTER_WORDS[policy.on_end],
         choices=["runOnce", "drop"],
         default="runOnce",
@@ -54,14 +59,14 @@ class PolicySerializer(Answer, Document):
     )
     lead = Member(
         DurationField,
-        "How long before not-before holding begins, up to a week.",
+        "The lead time: how long before notBefore holding begins, up to one week.",
         lambda policy: durations.render(policy.lead_time),
         default=timedelta(0),
         example="PT5M",
     )
     runOn = Member(
         ListField,
-        "The steps of a notice that order a run, each once.",
+        "The steps of a notice that start a run, each at most once.",
         "run_at_phases",
         child=WordField(NoticePhase.values),
         default=list,
@@ -71,16 +76,18 @@ class PolicySerializer(Answer, Document):
 
 
 class JobPolicyView(DescribedView, APIView):
-    """What a job does about maintenance."""
+    """The maintenance policy of a job."""
 
-    @extend_schema(operation_id="readJobMaintenance", summary="Read what a job does", responses=PolicySerializer)
+    @extend_schema(
+        operation_id="readJobMaintenance", summary=("Read the maintenance policy of a job"), responses=PolicySerializer
+    )
     def get(self, request, pk):
         policy = JobMaintenancePolicy.objects.filter(job=require_role(request, Job, pk=pk)).first()
         return Response(PolicySerializer.render(policy or JobMaintenancePolicy()))
 
     @extend_schema(
         operation_id="replaceJobMaintenance",
-        summary="Say what a job does about maintenance",
+        summary="Set the maintenance policy of a job",
         request=PolicySerializer,
         responses=PolicySerializer,
     )
@@ -97,7 +104,11 @@ class JobPolicyView(DescribedView, APIView):
         )
         return Response(PolicySerializer.render(holds.set_policy(job, values, timezone.now())))
 
-    @extend_schema(operation_id="deleteJobMaintenance", summary="Let a job do nothing", responses={204: HTTP_410})
+    @extend_schema(
+        operation_id="deleteJobMaintenance",
+        summary=("Delete the maintenance policy of a job"),
+        responses={204: HTTP_410},
+    )
     def delete(self, request, pk):
         holds.clear_policy(require_role(request, Job, Role.OPERATOR, pk=pk), timezone.now())
         return Response(status=204)

@@ -29,7 +29,7 @@ from maintenance.policies import TEXT_LENGTH
 
 FARTHEST_S = int(lifecycle.FARTHEST.total_seconds())
 NOTICES_AT_ONCE = 25  # rendered; each may have a thousand resources
-NOT_SHOWN_TO_MACHINES = "Machines are not told."
+NOT_SHOWN_TO_MACHINES = "Not visible to machines."
 
 
 @with_example(
@@ -47,44 +47,61 @@ NOT_SHOWN_TO_MACHINES = "Machines are not told."
     }
 )
 class NoticeChange(Document):
-    """The members that can be changed until the notice starts.  Machines are shown these changes at once."""
+    """The members that can be changed until the notice starts. Machines see these changes immediately."""
 
-    eventType = WordField(EventType.values, help_text="What is going to be done.")
+    eventType = WordField(EventType.values, help_text="The type of maintenance.")
     resources = ListField(
         child=NameField(),
         min_length=1,
         max_length=lifecycle.RESOURCES_MOST,
-        help_text="Names of the resources that it concerns.",
+        help_text="The names of the affected resources.",
     )
-    notBefore = InstantField(required=False, help_text="By default as far ahead as its type is usually announced.")
+    notBefore = InstantField(
+        required=False, help_text=("The earliest start. Default: the usual advance notice for the type.")
+    )
     notBeforeSeconds = WholeNumberField(
-        required=False, min_value=0, max_value=FARTHEST_S, help_text="The same, from now on."
+        required=False,
+        min_value=0,
+        max_value=FARTHEST_S,
+        help_text=("The earliest start in seconds from now. An alternative to notBefore."),
     )
     description = TextField(
-        max_length=lifecycle.DESCRIPTION_LENGTH, allow_blank=True, default="", help_text="What is done, for people."
+        max_length=lifecycle.DESCRIPTION_LENGTH,
+        allow_blank=True,
+        default="",
+        help_text=("A description of the maintenance, for people."),
     )
     durationInSeconds = WholeNumberField(
         default=UNKNOWN_DURATION,
         min_value=UNKNOWN_DURATION,
         max_value=lifecycle.LONGEST_S,
-        help_text="Of the interruption: 0 for none, -1 for unknown.",
+        help_text="The duration of the interruption in seconds; 0: no interruption, -1: unknown.",
     )
-    eventSource = WordField(Notice.Source.values, default=Notice.Source.PLATFORM.value, help_text="Who it comes from.")
+    eventSource = WordField(
+        Notice.Source.values, default=Notice.Source.PLATFORM.value, help_text=("The source of the notice.")
+    )
     approveWhenIdle = FlagField(
         default=False,
-        help_text="It starts when the last run on its resources has ended, and none begins meanwhile. "
+        help_text=(
+            "Whether the maintenance starts as soon as the last run on its resources has finished. Until then no"
+            " run starts. "
+        )
         + NOT_SHOWN_TO_MACHINES,
     )
     endAfterDuration = FlagField(
-        default=False, help_text="It is completed after durationInSeconds. " + NOT_SHOWN_TO_MACHINES
+        default=False, help_text="Whether the notice is completed after durationInSeconds. " + NOT_SHOWN_TO_MACHINES
     )
     keepOpen = FlagField(
-        default=False, help_text="It goes on when the work has ended that hangs on its start. " + NOT_SHOWN_TO_MACHINES
+        default=False,
+        help_text=("Whether the notice stays open after the runs that it started have finished. ")
+        + NOT_SHOWN_TO_MACHINES,
     )
 
     def validate(self, wanted):
         if "notBefore" in wanted and "notBeforeSeconds" in wanted:
-            raise serializers.ValidationError({"notBeforeSeconds": "cannot stand beside notBefore"}, "not_allowed")
+            raise serializers.ValidationError(
+                {"notBeforeSeconds": ("must not be combined with notBefore")}, "not_allowed"
+            )
         return wanted
 
 
@@ -92,33 +109,46 @@ class NoticeChange(Document):
     {"eventStatus": "Scheduled", "subscription": "00000000-0000-0000-0000-000000000001", "key": "kernel-2026-01"}
 )
 class NoticeRequest(NoticeChange):
-    eventStatus = WordField(["Scheduled", "Started"], default="Scheduled", help_text="Started: it waits for nobody.")
-    subscription = IdField(required=False, help_text="Needed by callers who may write to several.")
+    eventStatus = WordField(
+        ["Scheduled", "Started"],
+        default="Scheduled",
+        help_text=("The initial status. Started: the maintenance starts immediately."),
+    )
+    subscription = IdField(
+        required=False,
+        help_text=("The subscription. Required if the caller has write access to several subscriptions."),
+    )
     key = TextField(
         required=False,
         min_length=1,
         max_length=lifecycle.KEY_LENGTH,
-        help_text="Makes the announcement repeatable: the same key answers the notice that it made the first time.",
+        help_text=(
+            "Makes the request idempotent: a repeated request with the same key returns the notice that the first"
+            " request created."
+        ),
     )
 
     def validate(self, wanted):
         must_wait = "notBefore" in wanted or "notBeforeSeconds" in wanted or wanted["approveWhenIdle"]
         if wanted["eventStatus"] == "Started" and must_wait:
-            message = "Started waits for nothing: neither notBefore, notBeforeSeconds nor approveWhenIdle goes with it"
+            message = "with eventStatus Started, notBefore, notBeforeSeconds and approveWhenIdle are not allowed"
             raise serializers.ValidationError({"eventStatus": message}, "not_allowed")
         return super().validate(wanted)
 
 
 class TransitionSerializer(Answer):
-    at = Member(InstantField, "When it happened.", example="2026-01-05T07:00:00Z")
+    at = Member(InstantField, "The time of the change, in UTC.", example="2026-01-05T07:00:00Z")
     status = Member(
-        CharField, "The status that it got.", lambda transition: transition.status.capitalize(), example="Scheduled"
+        CharField,
+        ("The status after the change."),
+        lambda transition: transition.status.capitalize(),
+        example="Scheduled",
     )
-    actor = Member(CharField, "Who did it.", example="ada")
-    note = Member(CharField, "What was said of it.", "detail", example="")
+    actor = Member(CharField, "The user or machine that made the change.", example="ada")
+    note = Member(CharField, "A comment on the change.", "detail", example="")
     incarnations = Member(
         DictField,
-        "The version numbers of the lists that machines saw it in, by resource.",
+        "The version numbers of the lists that contained the notice with this status, by resource.",
         child=IntegerField(),
         example={"db-2": 4},
     )
@@ -127,69 +157,91 @@ class TransitionSerializer(Answer):
 class NoticeSerializer(Answer):
     eventId = Member(
         UUIDField,
-        "The id in its address.",
+        "The id of the notice.",
         lambda notice: str(notice.pk),
         example="c7061bac-afdc-4513-b24b-aa5f13a16123",
     )
     subscription = Member(
-        UUIDField, "The id of its subscription.", "subscription_id", example="00000000-0000-0000-0000-000000000001"
+        UUIDField, "The id of the subscription.", "subscription_id", example="00000000-0000-0000-0000-000000000001"
     )
-    eventType = Member(ChoiceField, "What is going to be done.", choices=EventType.values, example="Reboot")
+    eventType = Member(ChoiceField, "The type of maintenance.", choices=EventType.values, example="Reboot")
     eventStatus = Member(
         ChoiceField,
-        "How far it is.",
+        "The status of the notice.",
         lambda notice: notice.status.capitalize(),
         choices=["Scheduled", "Started", "Completed", "Cancelled"],
         example="Started",
     )
     resources = Member(
         ListField,
-        "Names of the resources that it concerns.",
+        "The names of the affected resources.",
         lambda notice: [each.name for each in notice.affected_resources.all()],
         child=CharField(),
         example=["db-2"],
     )
-    notBefore = Member(InstantField, "When it starts at the earliest.", example="2026-01-05T08:00:00Z")
-    description = Member(CharField, "What is done, for people.", example="New kernel")
+    notBefore = Member(InstantField, "The earliest start, in UTC.", example="2026-01-05T08:00:00Z")
+    description = Member(CharField, "A description of the maintenance, for people.", example="New kernel")
     durationInSeconds = Member(
-        IntegerField, "Of the interruption: 0 for none, -1 for unknown.", "duration_s", example=300
+        IntegerField,
+        ("The duration of the interruption in seconds; 0: no interruption, -1: unknown."),
+        "duration_s",
+        example=300,
     )
-    eventSource = Member(ChoiceField, "Who it comes from.", "source", choices=Notice.Source.values, example="User")
+    eventSource = Member(
+        ChoiceField, ("The source of the notice."), "source", choices=Notice.Source.values, example="User"
+    )
     approveWhenIdle = Member(
-        BooleanField, "Whether it starts when the last run on its resources has ended.", example=False
+        BooleanField,
+        ("Whether the maintenance starts as soon as the last run on its resources has finished."),
+        example=False,
     )
     endAfterDuration = Member(
-        BooleanField, "Whether it is completed after durationInSeconds.", "ends_after_duration", example=True
+        BooleanField, "Whether the notice is completed after durationInSeconds.", "ends_after_duration", example=True
     )
     keepOpen = Member(
         BooleanField,
-        "Whether it goes on when the work has ended that hangs on its start.",
+        "Whether the notice stays open after the runs that it started have finished.",
         "end_manually",
         example=False,
     )
     runningAtStart = Member(
         ListField,
-        "Jobs whose runs were still going when it started.",
+        "The jobs that had active runs at the start.",
         "runs_at_start",
         child=CharField(),
         example=["nightly/collect-orders"],
     )
-    announcedAt = Member(InstantField, "When it was announced.", example="2026-01-05T07:00:00Z")
+    announcedAt = Member(InstantField, "The time of the announcement, in UTC.", example="2026-01-05T07:00:00Z")
     startedAt = Member(
-        InstantField, "When it started; null: it has not.", nullable=True, example="2026-01-05T08:00:00Z"
+        InstantField,
+        ("The time at which the maintenance started, in UTC; null: it has not started."),
+        nullable=True,
+        example="2026-01-05T08:00:00Z",
     )
     endsAt = Member(
         InstantField,
-        "When it ended, or is expected to; null: nobody knows.",
+        "The actual or expected end, in UTC; null: unknown.",
         nullable=True,
         example="2026-01-05T08:05:00Z",
     )
-    endedAt = Member(InstantField, "When it was completed or cancelled; null: it was not.", nullable=True, example=None)
+    endedAt = Member(
+        InstantField,
+        ("The time at which the notice was completed or cancelled, in UTC; null: it is still open."),
+        nullable=True,
+        example=None,
+    )
     history = Member(
-        TransitionSerializer, "What happened to it, earliest first.", lambda notice: notice.transitions.all(), many=True
+        TransitionSerializer,
+        ("The history of the notice, earliest first."),
+        lambda notice: notice.transitions.all(),
+        many=True,
     )
     warnings = Member(
-        ListField, "Of an announcement that gives less notice than is usual.", GIVEN, child=CharField(), example=[]
+        ListField,
+        ("Warnings about an announcement with less advance notice than usual."),
+        GIVEN,
+        child=CharField(),
+        example=[],
     )
 
 
@@ -205,13 +257,13 @@ class NoticeFilter(FilterSet):
     eventStatus = WordFilter(
         choices=[(each.value.capitalize(), each.label) for each in Notice.Status],
         method="filter_status",
-        help_text="Only those with this status.",
+        help_text="Filters by status.",
     )
-    eventType = WordFilter(field_name="event_type", choices=EventType.choices, help_text="Only those of this type.")
+    eventType = WordFilter(field_name="event_type", choices=EventType.choices, help_text="Filters by type.")
     resource = TextFilter(
-        method="filter_resource", max_length=TEXT_LENGTH, help_text="Only those that concern the resource of this name."
+        method="filter_resource", max_length=TEXT_LENGTH, help_text="Filters by the name of an affected resource."
     )
-    subscription = IdFilter(field_name="subscription", help_text="The id of a subscription.")
+    subscription = IdFilter(field_name="subscription", help_text="Filters by the id of the subscription.")
 
     def filter_resource(self, rows, name, value):
         return rows.filter(pk__in=NoticeResource.objects.filter(name=value).values("notice"))
@@ -239,13 +291,16 @@ class Notices(HistoryViewSet):
     @extend_schema(
         operation_id="announceNotice",
         summary="Announce maintenance",
-        description="With a key, 200 answers the notice that the key made before.",
+        description=(
+            "If the idempotency key was used before, the response is 200 with the notice that the first request"
+            " created."
+        ),
         request=NoticeRequest,
         parameters=[IDEMPOTENCY_KEY_OR_MEMBER, LOCATION],
         responses={200: NoticeSerializer, 201: NoticeSerializer},
         examples=[
             OpenApiExample(
-                "A reboot in an hour",
+                "A reboot in one hour",
                 {
                     "eventType": "Reboot",
                     "resources": ["db-2"],
@@ -279,13 +334,17 @@ class Notices(HistoryViewSet):
 
     @extend_schema(
         operation_id="changeNotice",
-        summary="Change what is announced",
-        description="Members that are left out stay.  Of one that has started only endAfterDuration and keepOpen can "
-        "be changed, of one that is over nothing.",
+        summary="Change a notice",
+        description=(
+            "Members that are omitted keep their values. After the start only endAfterDuration and keepOpen can be"
+            " changed. After the end nothing can be changed."
+        ),
         request=NoticeChange,
         examples=[
             OpenApiExample(
-                "Later, and for longer", {"notBeforeSeconds": 7200, "durationInSeconds": 600}, request_only=True
+                ("A later start and a longer duration"),
+                {"notBeforeSeconds": 7200, "durationInSeconds": 600},
+                request_only=True,
             )
         ],
     )
@@ -296,7 +355,7 @@ class Notices(HistoryViewSet):
         changes = announcement_fields(wanted, notice.subscription, now)
         return Response(rendered_notice(lifecycle.change(notice, changes, str(request.user), now)))
 
-    @extend_schema(operation_id="approveNotice", summary="Let a notice start now", request=None)
+    @extend_schema(operation_id="approveNotice", summary="Approve the start of a notice", request=None)
     @action(detail=True, methods=["post"])
     def approve(self, request, pk):
         now = self._advance()
@@ -304,12 +363,12 @@ class Notices(HistoryViewSet):
         lifecycle.approve([notice], str(request.user), now, user=request.user)
         return Response(rendered_notice(notice))
 
-    @extend_schema(operation_id="completeNotice", summary="End a notice that has started", request=None)
+    @extend_schema(operation_id="completeNotice", summary="Complete a notice that has started", request=None)
     @action(detail=True, methods=["post"])
     def complete(self, request, pk):
         return self._apply(request, pk, lifecycle.complete)
 
-    @extend_schema(operation_id="cancelNotice", summary="Withdraw a notice that has not started", request=None)
+    @extend_schema(operation_id="cancelNotice", summary="Cancel a notice that has not started", request=None)
     @action(detail=True, methods=["post"])
     def cancel(self, request, pk):
         return self._apply(request, pk, lifecycle.cancel)

@@ -26,56 +26,76 @@ from maintenance.policies import LABELS_MOST, TEXT_LENGTH
 
 @with_example({"name": "db-2", "scopeGroup": "databases", "labels": {"rack": "r7"}})
 class ResourceReplacement(Document):
-    name = NameField(required=False, help_text="Its new name, as clients compare it, with case.")
+    name = NameField(required=False, help_text="The new name, case-sensitive.")
     scopeGroup = TextField(
         max_length=TEXT_LENGTH,
         allow_blank=True,
         default="",
-        help_text="Resources of one group see each other's notices; without one it is its own.",
+        help_text=(
+            "The scope group. Resources of the same group see each other's notices. If omitted, the resource sees"
+            " its own notices only."
+        ),
     )
-    labels = LabelsField(default=dict, help_text=f"At most {LABELS_MOST}.")
+    labels = LabelsField(
+        default=dict, help_text=(f"Names and values by which jobs select resources, at most {LABELS_MOST}.")
+    )
 
 
 @with_example({"subscription": "00000000-0000-0000-0000-000000000001"})
 class ResourceRequest(ResourceReplacement):
-    name = NameField(help_text="As clients compare it, with case.")
-    subscription = IdField(required=False, help_text="Needed by callers who may write to several.")
+    name = NameField(help_text="The name, case-sensitive.")
+    subscription = IdField(
+        required=False,
+        help_text=("The subscription. Required if the caller has write access to several subscriptions."),
+    )
 
 
 @extend_schema_serializer(component_name="MaintenanceResource")
 class ResourceSerializer(Answer):
-    id = Member(IntegerField, "The id in its address.", "pk", example=4)
+    id = Member(IntegerField, "The id of the resource.", "pk", example=4)
     subscription = Member(
-        UUIDField, "The id of its subscription.", "subscription_id", example="00000000-0000-0000-0000-000000000001"
+        UUIDField, "The id of the subscription.", "subscription_id", example="00000000-0000-0000-0000-000000000001"
     )
-    name = Member(CharField, "As clients compare it, with case.", example="db-2")
+    name = Member(CharField, "The name, case-sensitive.", example="db-2")
     scopeGroup = Member(
-        CharField, "Resources of one group see each other's notices; empty: it is its own.", example="databases"
+        CharField,
+        (
+            "The scope group. Resources of the same group see each other's notices. Empty: the resource sees its"
+            " own notices only."
+        ),
+        example="databases",
     )
-    labels = Member(LabelsField, "Names and values by which jobs choose resources.", example={"rack": "r7"})
-    lastSeenAt = Member(InstantField, "When it last polled.", nullable=True, example="2026-01-05T08:00:00Z")
-    listening = Member(BooleanField, "Whether it has polled within the last LISTENING_HOURS.", GIVEN, example=True)
-    createdAt = Member(InstantField, "When it was made.", example="2026-01-01T09:30:00Z")
+    labels = Member(LabelsField, "Names and values by which jobs select resources.", example={"rack": "r7"})
+    lastSeenAt = Member(
+        InstantField, ("The time of the last poll, in UTC."), nullable=True, example="2026-01-05T08:00:00Z"
+    )
+    listening = Member(
+        BooleanField,
+        ("Whether the resource has polled recently, within the time limit LISTENING_HOURS."),
+        GIVEN,
+        example=True,
+    )
+    createdAt = Member(InstantField, "The time of creation, in UTC.", example="2026-01-01T09:30:00Z")
 
 
 @extend_schema_serializer(component_name="NewMaintenanceResource")
 class NewResourceSerializer(ResourceSerializer):
-    token = Member(CharField, "Shown this once.", GIVEN, example="...")
+    token = Member(CharField, "The token of the resource. It is returned only once.", GIVEN, example="...")
 
 
 class ResourceTokenSerializer(Answer):
-    token = Member(CharField, "Shown this once.", GIVEN, example="...")
+    token = Member(CharField, "The new token of the resource. It is returned only once.", GIVEN, example="...")
 
 
 @with_example({"name": "db-2", "scopeGroup": "databases", "subscription": "00000000-0000-0000-0000-000000000001"})
 class ResourceFilter(FilterSet):
-    name = TextFilter(max_length=TEXT_LENGTH, help_text="The name, with case.")
-    scopeGroup = TextFilter(field_name="scope_group", max_length=TEXT_LENGTH, help_text="The name of a scope group.")
-    subscription = IdFilter(field_name="subscription", help_text="The id of a subscription.")
+    name = TextFilter(max_length=TEXT_LENGTH, help_text="Filters by name, case-sensitive.")
+    scopeGroup = TextFilter(field_name="scope_group", max_length=TEXT_LENGTH, help_text="Filters by scope group.")
+    subscription = IdFilter(field_name="subscription", help_text="Filters by the id of the subscription.")
 
 
 class Resources(ApiViewSet):
-    """Machines and services to which maintenance is announced."""
+    """Machines and services that maintenance can affect."""
 
     queryset = Resource.objects.order_by("id")
     serializer_class = ResourceSerializer
@@ -94,14 +114,16 @@ class Resources(ApiViewSet):
     @extend_schema(
         operation_id="createResource",
         summary="Create a resource",
-        description="The answer has the token with which it polls, this once.  Repeated with its key, 200 answers the"
-        " resource without it.",
+        description=(
+            "The response contains the token with which the resource polls. It is returned only once. A repeated"
+            " request with the same key returns 200 with the resource, without the token."
+        ),
         request=ResourceRequest,
         parameters=[IDEMPOTENCY_KEY, LOCATION],
         responses={200: ResourceSerializer, 201: NewResourceSerializer},
         examples=[
             OpenApiExample(
-                "A database",
+                "A database server",
                 {"name": "db-7", "scopeGroup": "databases", "labels": {"rack": "r7"}},
                 request_only=True,
             )
@@ -120,8 +142,10 @@ class Resources(ApiViewSet):
     @extend_schema(
         operation_id="patchResource",
         summary="Change a resource",
-        description="With a new `name`, jobs that name it and notices that are not over follow; notices that are over"
-        " keep the name that it had.",
+        description=(
+            "After a change of `name`, jobs and open notices that name the resource use the new name. Notices that"
+            " are completed or cancelled keep the old name."
+        ),
         request=ResourceReplacement,
     )
     def partial_update(self, request, pk):
@@ -139,9 +163,11 @@ class Resources(ApiViewSet):
 
     @extend_schema(
         operation_id="renewResourceToken",
-        summary="Give a resource a new token",
-        description="The one before is worth nothing from then on.  Repeated with its key, 200 answers the"
-        " resource, and the token stays.",
+        summary="Replace the token of a resource",
+        description=(
+            "The previous token becomes invalid immediately. A repeated request with the same key returns 200 with"
+            " the resource, and does not change the token."
+        ),
         request=None,
         parameters=[IDEMPOTENCY_KEY],
         responses={200: ResourceSerializer, 201: ResourceTokenSerializer},

@@ -157,7 +157,7 @@ def test_resource_in_a_failed_state_fails_the_attempt(target, word, may_retry):
         ({"Azure-AsyncOperation": "/status", "Location": "https://x.example/result"}, "is not absolute"),
         ({"Location": "//x.example/result"}, "is not absolute"),
         ({"Location": "file:///etc/passwd"}, "is not absolute"),
-        ({"Location": "http://ada:word@x.example/"}, "must not hold credentials before its host"),
+        ({"Location": "http://ada:word@x.example/"}, "must not contain credentials before the host"),
         ({"Location": "http://x.example:0/"}, "must have a port of 1 to 65535"),
         ({"Location": "http://0x7f.1/"}, "must have an IPv4 address as four decimal numbers"),
         ({"Location": "http://x.example/a b"}, "must be written in printable ASCII"),

@@ -218,5 +218,5 @@ def test_descriptions_of_bodies_explain_omitted_members():
     replacements = {name for name in texts if name.endswith("Replacement") and not name.startswith("Patched")}
 
     assert len(replacements) >= 5
-    assert {name for name in replacements if "is left out gets its default" not in texts[name]} == set()
-    assert {name for name in replacements if "is left out stays as it is" not in texts[f"Patched{name}"]} == set()
+    assert {name for name in replacements if "is omitted gets its default" not in texts[name]} == set()
+    assert {name for name in replacements if "is omitted keeps its value" not in texts[f"Patched{name}"]} == set()

@@ -70,7 +70,7 @@ def test_own_schedule_of_a_job_cannot_be_renamed(api, trigger):
     response = api.patch(f"/api/triggers/{main.pk}", {"name": "daily"})
 
     assert response.status_code == 409
-    assert "no other name" in response.json()["error"]["message"]
+    assert "fixed name" in response.json()["error"]["message"]
     assert Trigger.objects.get(pk=main.pk).name == "default"
 
 

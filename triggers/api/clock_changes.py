@@ -28,28 +28,32 @@ PARAMETERS = [
     OpenApiParameter(
         "days",
         {"type": "integer", "minimum": 1, "maximum": DAYS, "default": DAYS, "example": 400},
-        description="How many days from now on are examined.",
+        description="The number of days to examine, beginning now.",
     )
 ]
 
 
 class TouchedTriggerSerializer(Answer):
     trigger = Member(IntegerField, "The id of the trigger.", "id", example=2)
-    triggerName = Member(CharField, "`default` is the schedule in the job itself.", "name", example="default")
-    job = Member(IntegerField, "The id of its job.", "job_id", example=1)
-    jobName = Member(CharField, "The name of its job.", example="collect-orders")
-    collectionName = Member(CharField, "The name of the collection of its job.", example="nightly")
+    triggerName = Member(
+        CharField, ("The name of the trigger. `default` is the job's own schedule."), "name", example="default"
+    )
+    job = Member(IntegerField, "The id of the job.", "job_id", example=1)
+    jobName = Member(CharField, "The name of the job.", example="collect-orders")
+    collectionName = Member(CharField, "The name of the collection.", example="nightly")
     effect = Member(
         ChoiceField,
-        "What happens with its times that clocks skip or show twice.  `none`: they fire once, or an interval"
-        " goes on evenly.",
+        (
+            "The effect on fire times that the clock change skips or repeats. `none`: they fire once, or an"
+            " interval continues evenly."
+        ),
         GIVEN,
         choices=EFFECTS,
         example="moved",
     )
     text = Member(
         CharField,
-        "The change and its effect in words.",
+        "The clock change and its effect, for people.",
         GIVEN,
         example="Clocks in Europe/Berlin go forward from 02:00 to 03:00 on 29 March 2026: 02:30 fires at 03:00.",
     )
@@ -61,23 +65,26 @@ def rendered_offset(seconds: int) -> str:
 
 class ClockChangeSerializer(Answer):
     zone = Member(CharField, "The time zone.", lambda change: str(change.zone), example="Europe/Berlin")
-    at = Member(InstantField, "When clocks change.", example="2026-03-29T01:00:00Z")
+    at = Member(InstantField, "The time of the clock change, in UTC.", example="2026-03-29T01:00:00Z")
     kind = Member(
         ChoiceField,
-        "`gap`: clocks go forward and skip times.  `repeat`: they show times twice.",
+        (
+            "The kind of clock change. `gap`: clocks go forward and skip wall times. `repeat`: clocks go back and"
+            " show wall times twice."
+        ),
         lambda change: "gap" if change.is_gap else "repeat",
         choices=KINDS,
         example="gap",
     )
     from_ = Member(
         CharField,
-        "The time on clocks at which the skipped or repeated times begin.",
+        "The wall time at which the skipped or repeated times begin.",
         lambda change: clock(change.first % DAY),
         example="02:00",
     )
     to = Member(
         CharField,
-        "The time on clocks at which the skipped or repeated times end.",
+        "The wall time at which the skipped or repeated times end.",
         lambda change: clock(change.beyond % DAY),
         example="03:00",
     )
@@ -94,28 +101,31 @@ class ClockChangeSerializer(Answer):
         example="+02:00",
     )
     triggers = Member(
-        TouchedTriggerSerializer, "The triggers with times that are skipped or repeated.", GIVEN, many=True
+        TouchedTriggerSerializer, "The triggers with fire times that are skipped or repeated.", GIVEN, many=True
     )
 
 
 class ClockChangesAnswer(Answer):
     value = Member(
-        ClockChangeSerializer, "The changes of the zones of your triggers, earliest first.", GIVEN, many=True
+        ClockChangeSerializer, "The clock changes in the zones of the triggers, earliest first.", GIVEN, many=True
     )
     complete = Member(
         BooleanField,
-        f"False: you have more than {MOST_TRIGGERS:,} triggers that fire, and only the first are examined.",
+        (
+            f"Whether all triggers were examined. False: you have more than {MOST_TRIGGERS:,} active triggers, and"
+            " only the first ones were examined."
+        ),
         GIVEN,
         example=True,
     )
 
 
 class ClockChanges(DescribedView, APIView):
-    """The coming clock changes, and what they do to triggers."""
+    """Clock changes in the near future, and their effects on triggers."""
 
     @extend_schema(
         operation_id="listClockChanges",
-        summary="List the coming clock changes and the triggers that they touch",
+        summary="List the next clock changes and the affected triggers",
         parameters=PARAMETERS,
         responses=ClockChangesAnswer,
     )

@@ -52,32 +52,38 @@ ADDRESS = "/api/closed-days"
 SUBSCRIPTION = OpenApiParameter(
     "subscription",
     {"type": "string", "maxLength": NAME_LENGTH, "example": "default"},
-    description="The id or the short name of the subscription, if calendars of several have this name.",
+    description=(
+        "The id or the short name of the subscription. Required if several subscriptions have a calendar of this name."
+    ),
 )
 OPERATION = OpenApiParameter(
     "Location",
     {"type": "string", "format": "uri", "example": "https://quando.example.org/api/operations/7b0a5c1e"},
     OpenApiParameter.HEADER,
-    description=f"The operation that recomputes the next fire times, if more than {closed_days.TRIGGERS_AT_ONCE}"
-    " triggers name the calendar.",
+    description=(
+        f"The operation that recalculates the next fire times, if more than {closed_days.TRIGGERS_AT_ONCE} triggers"
+        " name the calendar."
+    ),
     response=[200],
 )
 DAY = {"type": "string", "format": "date"}
 DATES = [
-    OpenApiParameter("from", {**DAY, "example": "2026-12-01"}, description="The first day.  By default today, in UTC."),
+    OpenApiParameter("from", {**DAY, "example": "2026-12-01"}, description="The first day. Default: today, in UTC."),
     OpenApiParameter(
         "to",
         {**DAY, "example": "2026-12-31"},
-        description=f"The last day, at most {LISTED_DAYS} days later.  By default a year after the first.",
+        description=f"The last day, at most {LISTED_DAYS} days after the first. Default: one year after the first.",
     ),
 ]
 
 
 @with_example({"name": "germany", "subscription": "default"})
 class ClosedDaysFilter(FilterSet):
-    name = NameFilter(max_length=NAME_LENGTH, help_text="The name, in any case.")
+    name = NameFilter(max_length=NAME_LENGTH, help_text="Filters by name, not case-sensitive.")
     subscription = TextFilter(
-        method="filter_subscription", max_length=NAME_LENGTH, help_text="The id or the short name of a subscription."
+        method="filter_subscription",
+        max_length=NAME_LENGTH,
+        help_text=("Filters by the id or the short name of the subscription."),
     )
 
     def filter_subscription(self, rows: QuerySet, name: str, value: str) -> QuerySet:
@@ -85,7 +91,7 @@ class ClosedDaysFilter(FilterSet):
 
 
 class ClosedDaysViews(ApiViewSet):
-    """Calendars of the days on which schedules that name them do not fire."""
+    """Calendars of closed days. A schedule that names such a calendar does not fire on its closed days."""
 
     queryset = ClosedDays.objects.select_related("version").order_by("id")
     serializer_class = ClosedDaysSerializer
@@ -122,8 +128,10 @@ class ClosedDaysViews(ApiViewSet):
     @extend_schema(
         operation_id="replaceClosedDays",
         summary="Replace a calendar of closed days",
-        description="The next fire times of all triggers that name it are recomputed; a fire time that is due stays"
-        " due.  `compare` says before what changes.",
+        description=(
+            "The next fire times of all triggers that name the calendar are recalculated. A fire time that is"
+            " already due stays due. `compare` shows the changes in advance."
+        ),
         request=ClosedDaysReplacement,
         parameters=[SUBSCRIPTION, IF_MATCH, IF_ABSENT, ETAG, OPERATION],
     )
@@ -133,7 +141,10 @@ class ClosedDaysViews(ApiViewSet):
     @extend_schema(
         operation_id="patchClosedDays",
         summary="Change a calendar of closed days",
-        description="A list that is sent replaces the stored one.  `name` renames it, while no schedule names it.",
+        description=(
+            "A list in the request replaces the stored list. `name` renames the calendar, which is possible only"
+            " while no schedule names it."
+        ),
         request=ClosedDaysReplacement,
         parameters=[SUBSCRIPTION, IF_MATCH, IF_ABSENT, ETAG, OPERATION],
     )
@@ -143,7 +154,7 @@ class ClosedDaysViews(ApiViewSet):
     @extend_schema(
         operation_id="deleteClosedDays",
         summary="Delete a calendar of closed days",
-        description="Refused with the names of the triggers while schedules name it.",
+        description="Refused while schedules name the calendar. The error lists the triggers.",
         parameters=[SUBSCRIPTION, IF_MATCH],
         responses={204: HTTP_410},
     )
@@ -156,7 +167,7 @@ class ClosedDaysViews(ApiViewSet):
     @extend_schema(
         operation_id="listDatesOfClosedDays",
         summary="List the closed days of a calendar",
-        description="With their names; public holidays on a weekend too.",
+        description="Includes the names of the days, and public holidays that fall on a weekend.",
         parameters=[SUBSCRIPTION, *DATES],
         responses=ClosedDayList,
         filters=False,
@@ -170,8 +181,10 @@ class ClosedDaysViews(ApiViewSet):
     @extend_schema(
         operation_id="compareClosedDays",
         summary="Compare new closed days with those of a calendar",
-        description=f"Which fire times of the next {COMPARED_DAYS} days a change would move, add or leave out. Nothing"
-        " is saved.",
+        description=(
+            f"Shows the fire times of the next {COMPARED_DAYS} days that a change would move, add or remove. Nothing"
+            " is saved."
+        ),
         request=ComparisonRequest,
         parameters=[SUBSCRIPTION],
         responses={200: OpenApiResponse(ComparisonAnswer)},
@@ -214,7 +227,7 @@ def find(request: Request, name: str, role: Role = Role.READER) -> ClosedDays:
         rows = of_subscription(rows, request.query_params["subscription"])
     found = preferred(request, rows)
     if len(found) > 1:
-        raise Conflict("several subscriptions have a calendar of this name: name one with `subscription`")
+        raise Conflict("several subscriptions have a calendar of this name: select one with `subscription`")
     if not found:
         raise Http404
     return require_role(request, ClosedDays.objects.select_related("version"), role, pk=found[0].pk)

@@ -34,9 +34,13 @@ DOCUMENT = ("weekend", "holidays", "dates", "calendars")
 class HolidaysSerializer(serializers.Serializer):
     """The public holidays of a country or of one of its subdivisions."""
 
-    country = serializers.CharField(help_text="A code of ISO 3166-1, such as DE.")
+    country = serializers.CharField(help_text="The country: an ISO 3166-1 code, such as DE.")
     subdivision = serializers.CharField(
-        required=False, help_text="A code of ISO 3166-2 without the country.  Left out: the whole country."
+        required=False,
+        help_text=(
+            "The subdivision: an ISO 3166-2 code without the country. If omitted, the holidays of the whole country"
+            " apply."
+        ),
     )
 
 
@@ -55,11 +59,14 @@ class ClosedDatesSerializer(serializers.Serializer):
 
     date = serializers.DateField(required=False, help_text="A single date.")
     month = serializers.IntegerField(
-        min_value=1, max_value=12, required=False, help_text="With `day`: this day of each year."
+        min_value=1,
+        max_value=12,
+        required=False,
+        help_text=("The month. Together with `day`, it selects a day of each year."),
     )
     day = serializers.IntegerField(min_value=1, max_value=31, required=False, help_text="The day of the month.")
     name = serializers.CharField(
-        max_length=documents.MAX_NAME, required=False, help_text="What people call it, such as Summer break."
+        max_length=documents.MAX_NAME, required=False, help_text="The name, such as Summer break."
     )
 
     def get_fields(self):
@@ -72,10 +79,16 @@ class ClosedDatesSerializer(serializers.Serializer):
 
 @with_example({"calendar": "0d6a3f6e-5b0e-4c53-8d6c-1f1f6a1f9b77", "category": "Closed"})
 class ClosedCalendarSerializer(serializers.Serializer):
-    """A calendar whose events close their days."""
+    """A calendar whose events define closed days."""
 
-    calendar = serializers.CharField(help_text="The id of a calendar that you see, of a member of the subscription.")
-    category = serializers.CharField(required=False, help_text="Only events of this category.  Left out: all events.")
+    calendar = serializers.CharField(
+        help_text=(
+            "The id of a calendar. You must have access to it, and its owner must be a member of the subscription."
+        )
+    )
+    category = serializers.CharField(
+        required=False, help_text=("The category of the events. If omitted, all events define closed days.")
+    )
 
 
 class MemberField(Messages, serializers.Field):
@@ -108,13 +121,16 @@ class CalendarsField(MemberField):
 class ClosedDaysDocument(Document):
     """The days of a calendar.  A member that is left out closes no days."""
 
-    weekend = WeekendField(default=list, help_text="The days of each week that are closed.")
+    weekend = WeekendField(default=list, help_text="The closed days of each week.")
     holidays = HolidaysField(
         default=list,
-        help_text="Countries whose public holidays are closed, with substitute days.  They are computed for each year.",
+        help_text=(
+            "The countries whose public holidays, including substitute days, are closed days. They are calculated"
+            " for each year."
+        ),
     )
-    dates = DatesField(default=list, help_text="Single dates, ranges, and days of each year.")
-    calendars = CalendarsField(default=list, help_text="Calendars whose events close their days.")
+    dates = DatesField(default=list, help_text="Single dates, ranges of dates, and days of each year.")
+    calendars = CalendarsField(default=list, help_text="The calendars whose events define closed days.")
 
     def validate(self, members: dict[str, Any]) -> dict[str, Any]:
         sent = {name: members[name] for name in DOCUMENT if name in members}
@@ -135,20 +151,25 @@ class ClosedDaysDocument(Document):
     }
 )
 class ClosedDaysReplacement(ClosedDaysDocument):
-    """The new days of a calendar.  A member that is left out gets its default."""
+    """The new closed days of a calendar. A member that is omitted gets its default."""
 
     name = TextField(
         min_length=1,
         max_length=NAME_LENGTH,
         required=False,
-        help_text="Its new name, while no schedule names it.  Left out, it keeps its name.",
+        help_text="The new name. Allowed only while no schedule names the calendar. If omitted, the name is kept.",
     )
 
 
 @with_example({"subscription": "00000000-0000-0000-0000-000000000001"})
 class ClosedDaysRequest(ClosedDaysReplacement):
-    name = TextField(min_length=1, max_length=NAME_LENGTH, help_text="Unique in its subscription, in any case.")
-    subscription = IdField(required=False, help_text="Needed by callers who may write to more than one subscription.")
+    name = TextField(
+        min_length=1, max_length=NAME_LENGTH, help_text=("The name, unique in the subscription, not case-sensitive.")
+    )
+    subscription = IdField(
+        required=False,
+        help_text=("The subscription. Required if the caller has write access to several subscriptions."),
+    )
 
 
 @with_example(
@@ -160,58 +181,65 @@ class ClosedDaysRequest(ClosedDaysReplacement):
     }
 )
 class ComparisonRequest(ClosedDaysDocument):
-    """The days that a calendar would get."""
+    """The closed days to compare with the stored ones."""
 
 
 class ClosedDaysSerializer(Answer):
-    id = Member(IntegerField, "It stays when the calendar is renamed.", "pk", example=3)
-    subscription = Member(
-        UUIDField, "The id of its subscription.", "subscription_id", example="00000000-0000-0000-0000-000000000001"
+    id = Member(
+        IntegerField, ("The id of the calendar. It does not change when the calendar is renamed."), "pk", example=3
     )
-    name = Member(CharField, "The name in its address, unique in its subscription, in any case.", example="germany")
+    subscription = Member(
+        UUIDField, "The id of the subscription.", "subscription_id", example="00000000-0000-0000-0000-000000000001"
+    )
+    name = Member(
+        CharField, ("The name, part of the URL, unique in the subscription, not case-sensitive."), example="germany"
+    )
     weekend = Member(
         ListField,
-        "The days of each week that are closed.",
+        "The closed days of each week.",
         GIVEN,
         child=ChoiceField(WEEKDAYS),
         example=["saturday", "sunday"],
     )
     holidays = Member(
         HolidaysSerializer,
-        "Countries whose public holidays are closed.",
+        "The countries whose public holidays are closed days.",
         GIVEN,
         many=True,
         example=[{"country": "DE", "subdivision": "BE"}],
     )
     dates = Member(
         ClosedDatesSerializer,
-        "Single dates, ranges, and days of each year.",
+        "Single dates, ranges of dates, and days of each year.",
         GIVEN,
         many=True,
         example=[{"from": "2026-12-24", "to": "2027-01-01", "name": "Company holidays"}],
     )
     calendars = Member(
-        ClosedCalendarSerializer, "Calendars whose events close their days.", GIVEN, many=True, example=[]
+        ClosedCalendarSerializer, "The calendars whose events define closed days.", GIVEN, many=True, example=[]
     )
     triggerCount = Member(
-        IntegerField, "How many schedules name it; `/api/triggers?closedDays=` lists them.", GIVEN, example=4
+        IntegerField,
+        ("The number of triggers that name the calendar. `/api/triggers?closedDays=` lists them."),
+        GIVEN,
+        example=4,
     )
-    revision = Member(IntegerField, "Counts its changes.", example=2)
-    createdAt = Member(InstantField, "When it was made.", example="2026-01-01T09:30:00Z")
-    updatedAt = Member(InstantField, "When it was last changed.", example="2026-01-05T08:00:00Z")
+    revision = Member(IntegerField, "The number of changes.", example=2)
+    createdAt = Member(InstantField, "The time of creation, in UTC.", example="2026-01-01T09:30:00Z")
+    updatedAt = Member(InstantField, "The time of the last change, in UTC.", example="2026-01-05T08:00:00Z")
 
 
 class ClosedDaySerializer(Answer):
     date = Member(DateField, "The closed day.", "day", example="2026-12-26")
     name = Member(
         CharField,
-        "The name of the holiday or of the date; null: none.",
+        "The name of the holiday or date; null: it has none.",
         nullable=True,
         example="Second Day of Christmas",
     )
     source = Member(
         ChoiceField,
-        "The first of these that closes the day: `dates`, `calendars`, `holidays`, `weekend`.",
+        "The first source that closes the day, in this order: `dates`, `calendars`, `holidays`, `weekend`.",
         choices=SOURCES,
         example="holidays",
     )
@@ -225,56 +253,73 @@ class ClosedDayList(Answer):
 
 class MovedFireTimeSerializer(Answer):
     from_ = Member(
-        InstantField, "The fire time before the change.", lambda moved: moved[0], example="2026-12-25T08:00:00Z"
+        InstantField, "The fire time before the change, in UTC.", lambda moved: moved[0], example="2026-12-25T08:00:00Z"
     )
-    to = Member(InstantField, "The fire time after the change.", lambda moved: moved[1], example="2026-12-28T08:00:00Z")
+    to = Member(
+        InstantField,
+        ("The fire time after the change, in UTC."),
+        lambda moved: moved[1],
+        example="2026-12-28T08:00:00Z",
+    )
 
 
 class TriggerChangesSerializer(Answer):
     id = Member(IntegerField, "The id of the trigger.", "trigger.pk", example=2)
     name = Member(
         CharField,
-        "The name of the trigger; `default` is the schedule in the job itself.",
+        "The name of the trigger. `default` is the job's own schedule.",
         "trigger.name",
         example="last-friday",
     )
-    job = Member(IntegerField, "The id of its job.", "trigger.job_id", example=1)
-    jobName = Member(CharField, "The name of its job.", "trigger.job.name", example="collect-orders")
-    collectionName = Member(
-        CharField, "The name of the collection of its job.", "trigger.job.collection.name", example="nightly"
+    job = Member(IntegerField, "The id of the job.", "trigger.job_id", example=1)
+    jobName = Member(CharField, "The name of the job.", "trigger.job.name", example="collect-orders")
+    collectionName = Member(CharField, "The name of the collection.", "trigger.job.collection.name", example="nightly")
+    addedCount = Member(IntegerField, "The number of added fire times.", "changes.added_count", example=0)
+    removedCount = Member(IntegerField, "The number of removed fire times.", "changes.removed_count", example=1)
+    movedCount = Member(
+        IntegerField, ("The number of fire times that move to another day."), "changes.moved_count", example=1
     )
-    addedCount = Member(IntegerField, "How many fire times it gets.", "changes.added_count", example=0)
-    removedCount = Member(IntegerField, "How many fire times it loses.", "changes.removed_count", example=1)
-    movedCount = Member(IntegerField, "How many fire times move to another day.", "changes.moved_count", example=1)
-    added = Member(ListField, "The first fire times that it gets.", "changes.added", child=InstantField(), example=[])
+    added = Member(ListField, "The first added fire times.", "changes.added", child=InstantField(), example=[])
     removed = Member(
         ListField,
-        "The first fire times that it loses.",
+        "The first removed fire times.",
         "changes.removed",
         child=InstantField(),
         example=["2026-12-24T08:00:00Z"],
     )
-    moved = Member(MovedFireTimeSerializer, "The first fire times that move.", "changes.moved", many=True)
+    moved = Member(MovedFireTimeSerializer, "The first moved fire times.", "changes.moved", many=True)
     complete = Member(
         BooleanField,
-        "False: it fires too often for a complete comparison, and the numbers are lower bounds.",
+        "Whether the comparison is complete. False: the trigger fires too often, and the numbers are lower bounds.",
         "changes.is_complete",
         example=True,
     )
 
 
 class ComparisonAnswer(Answer):
-    from_ = Member(InstantField, "The start of the comparison: now.", "start", example="2026-01-05T08:00:00Z")
+    from_ = Member(
+        InstantField,
+        ("The start of the comparison: the current time, in UTC."),
+        "start",
+        example="2026-01-05T08:00:00Z",
+    )
     to = Member(
-        InstantField, f"The end of the comparison, {COMPARED_DAYS} days later.", "end", example="2027-02-09T08:00:00Z"
+        InstantField,
+        (f"The end of the comparison, {COMPARED_DAYS} days after the start, in UTC."),
+        "end",
+        example="2027-02-09T08:00:00Z",
     )
-    triggerCount = Member(IntegerField, "How many schedules name the calendar.", example=4)
+    triggerCount = Member(IntegerField, "The number of triggers that name the calendar.", example=4)
     comparedCount = Member(
-        IntegerField, f"How many of them were compared, at most {COMPARED_TRIGGERS}, those made first.", example=4
+        IntegerField,
+        (f"The number of triggers that were compared: the oldest ones, at most {COMPARED_TRIGGERS}."),
+        example=4,
     )
-    complete = Member(BooleanField, "Whether all of their fire times were compared.", "is_complete", example=True)
+    complete = Member(
+        BooleanField, ("Whether all fire times of all triggers were compared."), "is_complete", example=True
+    )
     triggers = Member(
-        TriggerChangesSerializer, "Those whose fire times change, or that could not be compared completely.", many=True
+        TriggerChangesSerializer, "The triggers whose fire times change or could not be compared completely.", many=True
     )
 
 

@@ -27,17 +27,19 @@ LAST_START = 9990  # the last year of a window, so that it ends within the calen
 
 @with_example({"days": 30, "from": "2026-01-01T00:00:00Z"})
 class CompareRequest(Document):
-    before = ScheduleField(help_text="The schedule as it is now.")
-    after = ScheduleField(help_text="The schedule as it would be.")
-    days = WholeNumberField(default=DAYS, min_value=1, max_value=MOST_DAYS, help_text="The length of the window.")
-    from_ = InstantField(required=False, help_text="The start of the window, included; by default the present moment.")
+    before = ScheduleField(help_text="The schedule before the change.")
+    after = ScheduleField(help_text="The schedule after the change.")
+    days = WholeNumberField(
+        default=DAYS, min_value=1, max_value=MOST_DAYS, help_text=("The length of the window in days.")
+    )
+    from_ = InstantField(required=False, help_text="The start of the window, included. Default: now.")
 
 
 class ChangedTimesSerializer(Answer):
-    count = Member(IntegerField, "How many fire times.", len, example=1)
+    count = Member(IntegerField, "The number of fire times.", len, example=1)
     first = Member(
         InstantField,
-        "The first of them; null: there is none.",
+        "The first of these fire times, in UTC; null: none.",
         lambda times: times[0] if times else None,
         nullable=True,
         example="2026-01-05T09:00:00Z",
@@ -45,15 +47,17 @@ class ChangedTimesSerializer(Answer):
 
 
 class MoveSerializer(Answer):
-    from_ = Member(InstantField, "The fire time in the schedule before.", "before", example="2026-01-05T09:00:00Z")
-    to = Member(InstantField, "The fire time in the schedule after.", "after", example="2026-01-05T10:00:00Z")
+    from_ = Member(
+        InstantField, ("The fire time of the schedule `before`, in UTC."), "before", example="2026-01-05T09:00:00Z"
+    )
+    to = Member(InstantField, "The fire time of the schedule `after`, in UTC.", "after", example="2026-01-05T10:00:00Z")
 
 
 class MovedTimesSerializer(Answer):
-    count = Member(IntegerField, "How many fire times.", len, example=1)
+    count = Member(IntegerField, "The number of fire times.", len, example=1)
     first = Member(
         MoveSerializer,
-        "The first of them; null: there is none.",
+        "The first of these fire times, in UTC; null: none.",
         lambda moves: moves[0] if moves else None,
         nullable=True,
     )
@@ -61,23 +65,26 @@ class MovedTimesSerializer(Answer):
 
 class CompareAnswer(Answer):
     from_ = Member(InstantField, "The start of the window, included.", GIVEN, example="2026-01-01T00:00:00Z")
-    to = Member(
-        InstantField, "The end of the window that was compared, not included.", "end", example="2026-01-31T00:00:00Z"
-    )
+    to = Member(InstantField, "The end of the compared window, excluded.", "end", example="2026-01-31T00:00:00Z")
     complete = Member(
         BooleanField,
-        f"False: a schedule has more than {LIMIT:,} fire times, and the comparison ends at `to`.",
+        (
+            f"Whether the whole window was compared. False: a schedule has more than {LIMIT:,} fire times, and the"
+            " comparison ends at `to`."
+        ),
         GIVEN,
         example=True,
     )
-    unchanged = Member(IntegerField, "How many fire times both schedules have.", "unchanged_count", example=20)
-    added = Member(ChangedTimesSerializer, "The fire times that only the schedule after has.")
-    removed = Member(ChangedTimesSerializer, "The fire times that only the schedule before has.")
+    unchanged = Member(
+        IntegerField, ("The number of fire times that both schedules have."), "unchanged_count", example=20
+    )
+    added = Member(ChangedTimesSerializer, "The fire times that only the schedule `after` has.")
+    removed = Member(ChangedTimesSerializer, "The fire times that only the schedule `before` has.")
     moved = Member(MovedTimesSerializer, "The fire times that move to another time.")
 
 
 class ScheduleComparison(DescribedView, APIView):
-    """What a change of a schedule changes in its fire times.  Nothing is saved."""
+    """Compares the fire times of two schedules. Nothing is saved."""
 
     @extend_schema(
         operation_id="compareSchedules",
@@ -86,7 +93,7 @@ class ScheduleComparison(DescribedView, APIView):
         responses=CompareAnswer,
         examples=[
             OpenApiExample(
-                "An hour later on weekdays",
+                "One hour later on weekdays",
                 {
                     "before": {"format": "quartz", "expression": "0 0 9 ? * MON-FRI", "timeZone": "Europe/Berlin"},
                     "after": {"format": "quartz", "expression": "0 0 10 ? * MON-FRI", "timeZone": "Europe/Berlin"},

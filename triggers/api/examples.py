@@ -4,7 +4,7 @@ from drf_spectacular.utils import OpenApiExample
 
 TRIGGERS = [
     OpenApiExample(
-        "A cron expression on the clocks of Berlin",
+        "A cron expression in the time zone of Berlin",
         {
             "job": 1,
             "name": "last-friday",
@@ -15,7 +15,7 @@ TRIGGERS = [
         request_only=True,
     ),
     OpenApiExample(
-        "Five times, every ninety minutes",
+        "Five times, every 90 minutes",
         {
             "job": 1,
             "name": "five-times",

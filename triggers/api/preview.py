@@ -40,42 +40,48 @@ MOST = 1_000
     }
 )
 class PreviewRequest(Document):
-    schedule = ScheduleField(help_text="The schedule, as triggers have it.")
+    schedule = ScheduleField(help_text="The schedule, in the same form as in triggers.")
     now = InstantField(
         required=False,
-        help_text="When the schedule counts as created; by default the present moment.  It bounds no window: `from` and"
-        " `after` may be earlier.",
+        help_text=(
+            "The assumed time of creation of the schedule. Default: now. It does not limit the window: `from` and"
+            " `after` may be earlier."
+        ),
     )
-    count = WholeNumberField(default=COUNT, min_value=1, max_value=MOST, help_text="How many occurrences to answer.")
-    after = InstantField(required=False, help_text="Answer only occurrences after this instant.")
-    from_ = InstantField(required=False, help_text="Answer only occurrences at or after this instant.")
-    to = InstantField(required=False, help_text="Answer only occurrences before this instant.")
+    count = WholeNumberField(
+        default=COUNT, min_value=1, max_value=MOST, help_text=("The number of occurrences to return.")
+    )
+    after = InstantField(required=False, help_text="Returns only occurrences after this time.")
+    from_ = InstantField(required=False, help_text="Returns only occurrences at or after this time.")
+    to = InstantField(required=False, help_text="Returns only occurrences before this time.")
 
 
 class OccurrenceSerializer(Answer):
-    at = Member(InstantField, "In UTC.", GIVEN, example="2026-01-05T09:00:00Z")
+    at = Member(InstantField, "The fire time, in UTC.", GIVEN, example="2026-01-05T09:00:00Z")
     startsAt = Member(
         InstantField,
-        "The same time with jitter: of a schedule with jitter only.  The delay depends on the trigger, so a"
-        " saved trigger has other delays.",
+        (
+            "The fire time plus jitter, in UTC. Present only for a schedule with jitter. The delay depends on the"
+            " trigger, therefore a saved trigger has other delays."
+        ),
         required=False,
         example="2026-01-05T09:00:00Z",
     )
     local = Member(
         DateTimeField,
-        "The same instant on the clocks of the schedule's zone.",
+        "The fire time as wall time in the zone of the schedule.",
         GIVEN,
         example="2026-01-05T10:00:00+01:00",
     )
     end = Member(
         InstantField,
-        "When it ends, in UTC: of a calendar series (`outlook`) only.",
+        "The end of the occurrence, in UTC. Present only for a calendar series (`outlook`).",
         required=False,
         example="2026-01-05T10:00:00Z",
     )
     endLocal = Member(
         DateTimeField,
-        "The same end on the clocks of the schedule's zone.",
+        "The end of the occurrence as wall time in the zone of the schedule.",
         required=False,
         example="2026-01-05T11:00:00+01:00",
     )
@@ -84,17 +90,23 @@ class OccurrenceSerializer(Answer):
 class PreviewAnswer(Answer):
     description = Member(
         CharField,
-        "The schedule in words.",
+        "A description of the schedule, for people.",
         GIVEN,
         example="every 2 weeks on Monday and Wednesday from 10:00 to 11:00 Europe/Berlin",
     )
-    occurrences = Member(OccurrenceSerializer, "Its fire times in the window, earliest first.", GIVEN, many=True)
-    more = Member(BooleanField, "Whether further occurrences follow within the limits.", GIVEN, example=True)
-    warnings = Member(ListField, "What was understood but looks odd.", GIVEN, child=CharField(), example=[])
+    occurrences = Member(OccurrenceSerializer, "The fire times in the window, earliest first.", GIVEN, many=True)
+    more = Member(BooleanField, "Whether there are further occurrences within the limits.", GIVEN, example=True)
+    warnings = Member(
+        ListField,
+        ("Warnings about valid parts of the schedule that may be unintended."),
+        GIVEN,
+        child=CharField(),
+        example=[],
+    )
 
 
 class SchedulePreview(DescribedView, APIView):
-    """The next fire times of a schedule.  Nothing is saved."""
+    """Calculates the next fire times of a schedule. Nothing is saved."""
 
     @extend_schema(
         operation_id="previewSchedule",
@@ -116,7 +128,7 @@ class SchedulePreview(DescribedView, APIView):
                 request_only=True,
             ),
             OpenApiExample(
-                "A quarter past ten on the last Friday of each month, in Berlin",
+                "At 10:15 on the last Friday of each month, in Berlin",
                 {
                     "schedule": {"format": "quartz", "expression": "0 15 10 ? * 6L", "timeZone": "Europe/Berlin"},
                     "now": "2026-01-01T00:00:00Z",
@@ -124,7 +136,7 @@ class SchedulePreview(DescribedView, APIView):
                 request_only=True,
             ),
             OpenApiExample(
-                "A calendar series: every other Monday and Wednesday of one month",
+                "A calendar series: every second Monday and Wednesday for one month",
                 {
                     "schedule": {
                         "format": "outlook",
@@ -149,7 +161,7 @@ class SchedulePreview(DescribedView, APIView):
         end = document.get("to")
         begins_at = max((bound for bound in (after, start) if bound), default=created_at or now)
         if end is not None and end <= begins_at:
-            message = f"must be after the window begins, at {rendered(begins_at)}; `from` lets it begin earlier"
+            message = f"must be after the start of the window, {rendered(begins_at)}; `from` can set an earlier start"
             raise serializers.ValidationError({"to": [ErrorDetail(message, "out_of_range")]})
         with member_paths():
             parsed, created_at = wire.parse_for_window(

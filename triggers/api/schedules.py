@@ -12,10 +12,10 @@ from recurrence.wire import common, graph, json_values, simple, solar
 from recurrence.wire.clocks import GAPS, PRESETS, REPEATS
 
 CLOCK_CHANGE_HELP = (
-    "What happens when clocks are changed: the rule of `cron`, the rule of `quartz`, or an object, which treats"
-    " intervals like other fire times."
+    "The rule for fire times at clock changes: the preset `cron`, the preset `quartz`, or an object. The"
+    " presets treat intervals differently from other fire times, an object does not."
 )
-MILLISECONDS = "  Milliseconds since 1970 are read too."
+MILLISECONDS = " Milliseconds since 1970 are accepted too."
 
 
 @extend_schema_field(OpenApiTypes.DATETIME)
@@ -26,19 +26,23 @@ class TimeField(serializers.Field):
 @with_example({"gap": "next", "repeat": "both"})
 @extend_schema_serializer(component_name="ClockChangePolicy")
 class ClockChangePolicySerializer(serializers.Serializer):
-    """What happens with wall times that clocks skip, and with those that they show twice."""
+    """The rules for wall times that a clock change skips or repeats."""
 
     gap = serializers.ChoiceField(
         [*GAPS],
         required=False,
-        help_text="Wall times that clocks skip fire once when the gap ends (`next`, the default), each fires later by"
-        " the length of the gap (`shift`), or they do not fire (`skip`).",
+        help_text=(
+            "The rule for wall times that a clock change skips. `next`, the default: they fire once, at the end of"
+            " the gap. `shift`: each fires later by the length of the gap. `skip`: they do not fire."
+        ),
     )
     repeat = serializers.ChoiceField(
         [*REPEATS],
         required=False,
-        help_text="Wall times that clocks show twice fire the `first` time, the default, the `second` time, or `both`"
-        " times.",
+        help_text=(
+            "The rule for wall times that occur twice. `first`, the default: they fire the first time. `second`:"
+            " they fire the second time. `both`: they fire both times."
+        ),
     )
 
 
@@ -66,11 +70,11 @@ class ClockChangeFieldExtension(OpenApiSerializerFieldExtension):
 @with_example({"dateTime": "2026-01-05T10:00:00", "timeZone": "Europe/Berlin"})
 @extend_schema_serializer(component_name="WallTime")
 class WallTimeSerializer(serializers.Serializer):
-    """A wall time and its time zone: the `dateTimeTimeZone` of Microsoft Graph."""
+    """A wall time and its time zone, as in the type `dateTimeTimeZone` of Microsoft Graph."""
 
-    dateTime = serializers.CharField(help_text="What clocks show, to the second, without an offset.")
+    dateTime = serializers.CharField(help_text="The wall time, to the second, without an offset.")
     timeZone = serializers.CharField(
-        required=False, help_text="The zone of the clocks, by a name of IANA's or of Windows.  By default UTC."
+        required=False, help_text="The time zone of the wall time: an IANA or Windows name. Default: UTC."
     )
 
 
@@ -87,27 +91,32 @@ class WallTimeSerializer(serializers.Serializer):
 )
 @extend_schema_serializer(component_name="RecurrencePattern")
 class PatternSerializer(serializers.Serializer):
-    """The days of a series.  A member that the type does not use is ignored; answers have the value of Graph."""
+    """The days of a series. Members that the type does not use are ignored.
 
-    type = serializers.ChoiceField(graph.TYPES, help_text="What is counted, and how days are named.")
-    interval = serializers.IntegerField(min_value=1, help_text="Every so many days, weeks, months or years.")
+    In responses they have the values of Microsoft Graph.
+    """
+
+    type = serializers.ChoiceField(graph.TYPES, help_text="The type of the pattern.")
+    interval = serializers.IntegerField(
+        min_value=1, help_text=("The number of days, weeks, months or years between two occurrences.")
+    )
     daysOfWeek = serializers.ListField(
         child=serializers.ChoiceField(list(graph.WEEKDAYS)),
         required=False,
-        help_text="Of `weekly` and the relative types.",
+        help_text="The days of the week, for `weekly` and the relative types.",
     )
     firstDayOfWeek = serializers.ChoiceField(
-        list(graph.WEEKDAYS), required=False, help_text="Of `weekly`: where its weeks begin.  By default `sunday`."
+        list(graph.WEEKDAYS), required=False, help_text="The first day of the week, for `weekly`. Default: `sunday`."
     )
     dayOfMonth = serializers.IntegerField(
-        required=False, help_text="Of the absolute types, 1 to 31; in a month that has fewer days its last one."
+        required=False,
+        help_text=("The day of the month, 1 to 31, for the absolute types. In a shorter month it is the last day."),
     )
-    month = serializers.IntegerField(required=False, help_text="Of the yearly types, 1 to 12.")
+    month = serializers.IntegerField(required=False, help_text="The month, 1 to 12, for the yearly types.")
     index = serializers.ChoiceField(
         list(graph.INDEXES),
         required=False,
-        help_text="Of the relative types: which of the days of a month that are one of `daysOfWeek`.  By default"
-        " `first`.",
+        help_text="For the relative types: which of the days of the month that match `daysOfWeek`. Default: `first`.",
     )
 
 
@@ -124,15 +133,18 @@ class PatternSerializer(serializers.Serializer):
 class RangeSerializer(serializers.Serializer):
     """The start and the end of a series."""
 
-    type = serializers.ChoiceField(list(graph.RANGE_TYPES), help_text="What ends it.")
-    startDate = serializers.DateField(help_text="The date of the start.")
-    endDate = serializers.DateField(required=False, help_text="Of `endDate`: the last day, included.")
+    type = serializers.ChoiceField(list(graph.RANGE_TYPES), help_text="The kind of end.")
+    startDate = serializers.DateField(help_text="The first date of the series.")
+    endDate = serializers.DateField(required=False, help_text="The last day, included, for the type `endDate`.")
     numberOfOccurrences = serializers.IntegerField(
         required=False,
-        help_text=f"Of `numbered`, 1 to {graph.MOST_OCCURRENCES}; a longer series has an end date.",
+        help_text=(
+            f"The number of occurrences, 1 to {graph.MOST_OCCURRENCES}, for the type `numbered`. A longer series"
+            " needs an end date."
+        ),
     )
     recurrenceTimeZone = serializers.CharField(
-        required=False, help_text="The zone of these dates; by default that of the start."
+        required=False, help_text="The time zone of the dates. Default: the time zone of the start."
     )
 
 
@@ -140,20 +152,23 @@ class RangeSerializer(serializers.Serializer):
 class GraphRecurrenceSerializer(serializers.Serializer):
     """The `recurrence` of Microsoft Graph."""
 
-    pattern = PatternSerializer(help_text="On which days it is.")
-    range = RangeSerializer(help_text="From when to when it is.")
+    pattern = PatternSerializer(help_text="The days of the series.")
+    range = RangeSerializer(help_text="The start and the end of the series.")
 
 
 @with_example({"calendar": "berlin", "rule": "after"})
 @extend_schema_serializer(component_name="ScheduleClosedDays")
 class ClosedDaysRuleSerializer(serializers.Serializer):
-    """What happens with fire times on the closed days of a calendar."""
+    """The rule for fire times on the closed days of a calendar."""
 
-    calendar = serializers.CharField(help_text="The name of a closed-day calendar of the subscription.")
+    calendar = serializers.CharField(help_text="The name of a calendar of closed days of the subscription.")
     rule = serializers.ChoiceField(
         list(common.RULES),
-        help_text="`skip`: a fire time on a closed day is left out.  Else it moves to the same time on the open day"
-        " `before`, `after` or `nearest`, of two equally near days the later one.  Fire times that meet are one.",
+        help_text=(
+            "The rule for a fire time on a closed day. `skip`: it is left out. `before`, `after` or `nearest`: it"
+            " moves to the same time on an open day in this direction; if two days are equally near, to the later"
+            " one. Fire times that move to the same time fire once."
+        ),
     )
 
 
@@ -165,22 +180,27 @@ class CommonMembersSerializer(serializers.Serializer):
         child=serializers.CharField(),
         max_length=json_values.LONGEST_LIST,
         required=False,
-        help_text="What is left out: dates such as `2026-12-24` in the zone of the schedule, and fire times such as"
-        " `2026-12-24T08:00:00Z`.",
+        help_text=(
+            "Exclusions: dates such as `2026-12-24` in the zone of the schedule, and fire times such as"
+            " `2026-12-24T08:00:00Z`."
+        ),
     )
     closedDays = ClosedDaysRuleSerializer(
-        required=False, help_text="A calendar of closed days, and what happens with fire times on them."
+        required=False, help_text="A calendar of closed days, and the rule for fire times on them."
     )
     extras = serializers.ListField(
         child=TimeField(),
         max_length=json_values.LONGEST_LIST,
         required=False,
-        help_text="Further fire times.  Skips and closed days do not apply to them.",
+        help_text="Additional fire times. `skips` and `closedDays` do not apply to them.",
     )
     jitter = serializers.CharField(
         required=False,
-        help_text="An ISO 8601 duration up to `PT24H`, shorter than the time between two fire times.  Each run starts"
-        " later than its fire time by a part of it, which is always the same for this fire time of the trigger.",
+        help_text=(
+            "The maximum delay: an ISO 8601 duration up to `PT24H`, shorter than the time between two fire times."
+            " Each run starts with a delay up to this value. The delay is always the same for the same trigger and"
+            " fire time."
+        ),
     )
 
 
@@ -196,33 +216,39 @@ class ClocksSerializer(CommonMembersSerializer):
     """The members that say how a schedule reads clocks."""
 
     timeZone = serializers.CharField(
-        required=False, help_text="The zone of its clocks, by a name of IANA's or of Windows.  By default UTC."
+        required=False, help_text="The time zone of the schedule: an IANA or Windows name. Default: UTC."
     )
-    clockChange = ClockChangeField(required=False, help_text=f"{CLOCK_CHANGE_HELP}  By default `cron`.")
-    startTime = TimeField(required=False, help_text="It does not fire before.")
-    endTime = TimeField(required=False, help_text="It does not fire after.")
+    clockChange = ClockChangeField(required=False, help_text=f"{CLOCK_CHANGE_HELP} Default: `cron`.")
+    startTime = TimeField(required=False, help_text="The start: the schedule does not fire before this time.")
+    endTime = TimeField(required=False, help_text="The end: the schedule does not fire after this time.")
 
 
 @with_example({"format": "azure", "startTime": "2026-01-05T08:00:00Z"})
 class AzureScheduleSerializer(ClocksSerializer):
-    """The start time and recurrence of Azure Scheduler, with a time zone in which they are read."""
+    """The start time and recurrence of Azure Scheduler, with the time zone in which they are interpreted."""
 
-    format = serializers.ChoiceField(["azure"], help_text="How the other members are read.")
+    format = serializers.ChoiceField(["azure"], help_text="The format, which defines the other members.")
     startTime = TimeField(
         required=False,
-        help_text="The first fire time; without an offset, on the clocks of `timeZone`.  Without a start it also fires"
-        " when it is created.",
+        help_text=(
+            "The first fire time. A time without an offset is a wall time in `timeZone`. Without a start time the"
+            " schedule also fires at its creation."
+        ),
     )
-    recurrence = RecurrenceSerializer(required=False, help_text="How it repeats.  Without one it fires once.")
+    recurrence = RecurrenceSerializer(
+        required=False, help_text=("The rule for repetitions. Without a recurrence the schedule fires once.")
+    )
 
 
 @with_example({"format": "cron", "expression": "*/15 9-17 * * MON-FRI"})
 class CronScheduleSerializer(ClocksSerializer):
-    """A line of a crontab."""
+    """A crontab schedule."""
 
-    format = serializers.ChoiceField(["cron"], help_text="How the other members are read.")
+    format = serializers.ChoiceField(["cron"], help_text="The format, which defines the other members.")
     expression = serializers.CharField(
-        help_text="The five fields of a crontab line, such as `*/15 9-17 * * MON-FRI`, or a word such as `@daily`."
+        help_text=(
+            "The five fields of a crontab schedule, such as `*/15 9-17 * * MON-FRI`, or a nickname such as `@daily`."
+        )
     )
 
 
@@ -235,8 +261,10 @@ class CronScheduleSerializer(ClocksSerializer):
 class QuartzScheduleSerializer(ClocksSerializer):
     """A cron expression of Quartz."""
 
-    format = serializers.ChoiceField(["quartz"], help_text="How the other members are read.")
-    expression = serializers.CharField(help_text="Six or seven fields, such as `0 15 10 ? * MON-FRI`.")
+    format = serializers.ChoiceField(["quartz"], help_text="The format, which defines the other members.")
+    expression = serializers.CharField(
+        help_text=("The expression with six or seven fields, such as `0 15 10 ? * MON-FRI`.")
+    )
 
 
 @with_example({"timeZone": "Europe/Berlin"})
@@ -244,7 +272,7 @@ class DisplayZoneSerializer(CommonMembersSerializer):
     """The time zone of a schedule that follows no clocks."""
 
     timeZone = serializers.CharField(
-        required=False, help_text="The zone in which people see its times.  By default UTC."
+        required=False, help_text="The time zone in which fire times are displayed. Default: UTC."
     )
 
 
@@ -258,22 +286,27 @@ class DisplayZoneSerializer(CommonMembersSerializer):
     }
 )
 class SimpleScheduleSerializer(DisplayZoneSerializer):
-    """A simple trigger of Quartz: a start, and repetitions at an interval of elapsed time."""
+    """A simple trigger of Quartz: a start time, and repetitions at a fixed interval of elapsed time."""
 
-    format = serializers.ChoiceField(["simple"], help_text="How the other members are read.")
-    startTime = TimeField(required=False, help_text="The first fire time, by default its creation." + MILLISECONDS)
-    endTime = TimeField(required=False, help_text="It does not fire at this instant or after." + MILLISECONDS)
+    format = serializers.ChoiceField(["simple"], help_text="The format, which defines the other members.")
+    startTime = TimeField(
+        required=False, help_text=("The first fire time. Default: the time of creation.") + MILLISECONDS
+    )
+    endTime = TimeField(
+        required=False,
+        help_text=("The end, excluded: the schedule does not fire at or after this time.") + MILLISECONDS,
+    )
     interval = serializers.IntegerField(
         min_value=1,
         max_value=simple.LONGEST_INTERVAL,
         required=False,
-        help_text="In milliseconds.  Without one it fires once.",
+        help_text="The interval in milliseconds. Without an interval the schedule fires once.",
     )
     repeatCount = serializers.IntegerField(
         min_value=simple.FOREVER,
         max_value=simple.MOST_REPEATS,
         required=False,
-        help_text="How often it fires after the first time; -1, the default beside an interval: without end.",
+        help_text="The number of fire times after the first one. -1, the default with an interval: no end.",
     )
 
 
@@ -281,23 +314,25 @@ class SimpleScheduleSerializer(DisplayZoneSerializer):
 class OnceScheduleSerializer(DisplayZoneSerializer):
     """A single fire time."""
 
-    format = serializers.ChoiceField(["once"], help_text="How the other members are read.")
-    at = TimeField(help_text="When it fires." + MILLISECONDS)
+    format = serializers.ChoiceField(["once"], help_text="The format, which defines the other members.")
+    at = TimeField(help_text="The fire time." + MILLISECONDS)
 
 
 @with_example({"format": "outlook", "end": {"dateTime": "2026-01-05T11:00:00", "timeZone": "Europe/Berlin"}})
 class OutlookScheduleSerializer(ClocksSerializer):
-    """A calendar series in the form of Microsoft Graph."""
+    """A calendar series in the format of Microsoft Graph."""
 
-    timeZone = serializers.CharField(required=False, help_text="The zone of the recurrence again, and no other one.")
+    timeZone = serializers.CharField(
+        required=False, help_text=("The time zone of the recurrence. Another time zone is refused.")
+    )
     clockChange = ClockChangeField(
-        required=False, help_text=f"{CLOCK_CHANGE_HELP}  By default `shift` and `first`, as in calendars."
+        required=False, help_text=f"{CLOCK_CHANGE_HELP} Default: `shift` and `first`, as in calendars."
     )
 
-    format = serializers.ChoiceField(["outlook"], help_text="How the other members are read.")
-    start = WallTimeSerializer(help_text="When the first occurrence starts.")
-    end = WallTimeSerializer(help_text="When the first occurrence ends.")
-    recurrence = GraphRecurrenceSerializer(help_text="How it repeats.")
+    format = serializers.ChoiceField(["outlook"], help_text="The format, which defines the other members.")
+    start = WallTimeSerializer(help_text="The start of the first occurrence.")
+    end = WallTimeSerializer(help_text="The end of the first occurrence.")
+    recurrence = GraphRecurrenceSerializer(help_text="The recurrence rule.")
 
 
 @with_example(
@@ -315,32 +350,37 @@ class OutlookScheduleSerializer(ClocksSerializer):
 )
 @extend_schema_serializer(component_name="RRuleSchedule")
 class RRuleScheduleSerializer(CommonMembersSerializer):
-    """A calendar series as a rule of iCalendar; the rule can also have several times a day."""
+    """A calendar series with a recurrence rule of iCalendar. The rule can also have several times on a day."""
 
-    format = serializers.ChoiceField(["rrule"], help_text="How the other members are read.")
-    start = WallTimeSerializer(help_text="When the first occurrence starts.")
+    format = serializers.ChoiceField(["rrule"], help_text="The format, which defines the other members.")
+    start = WallTimeSerializer(help_text="The start of the first occurrence.")
     end = WallTimeSerializer(
         required=False,
-        help_text="When the first occurrence ends.  Without it they have no length.  Not with several times a day.",
+        help_text=(
+            "The end of the first occurrence. Without it, occurrences do not have a duration. Not allowed with"
+            " several times on a day."
+        ),
     )
     rrule = serializers.CharField(
-        help_text="A rule of iCalendar (RFC 5545), of the frequencies `SECONDLY` to `YEARLY`, such as"
-        " `FREQ=DAILY;BYHOUR=9,17`."
+        help_text=(
+            "A recurrence rule of iCalendar (RFC 5545) with a frequency from `SECONDLY` to `YEARLY`, such as"
+            " `FREQ=DAILY;BYHOUR=9,17`."
+        )
     )
-    exdates = serializers.ListField(
-        child=serializers.DateField(), required=False, help_text="Dates on which it is not."
+    exdates = serializers.ListField(child=serializers.DateField(), required=False, help_text="Excluded dates.")
+    rdates = serializers.ListField(child=serializers.DateField(), required=False, help_text="Additional dates.")
+    timeZone = serializers.CharField(
+        required=False, help_text=("The time zone of the start. If given, it must be the same.")
     )
-    rdates = serializers.ListField(
-        child=serializers.DateField(), required=False, help_text="Dates on which it is besides."
-    )
-    timeZone = serializers.CharField(required=False, help_text="The zone of the start, or absent.")
     clockChange = ClockChangeField(
         required=False,
-        help_text="What happens when clocks are changed.  By default fire times move by the length of a gap, and a time"
-        " that clocks show twice fires the first time.",
+        help_text=(
+            "The rule for fire times at clock changes. By default fire times in a gap move by the length of the"
+            " gap, and a wall time that occurs twice fires the first time."
+        ),
     )
-    startTime = TimeField(required=False, help_text="It does not fire before.")
-    endTime = TimeField(required=False, help_text="It does not fire after.")
+    startTime = TimeField(required=False, help_text="The start: the schedule does not fire before this time.")
+    endTime = TimeField(required=False, help_text="The end: the schedule does not fire after this time.")
 
 
 @with_example(
@@ -356,25 +396,34 @@ class RRuleScheduleSerializer(CommonMembersSerializer):
     }
 )
 class SolarScheduleSerializer(CommonMembersSerializer):
-    """An event of the sun at a place.  Days without the event have no fire time."""
+    """A solar event at a location. Days without the event have no fire time."""
 
-    format = serializers.ChoiceField(["solar"], help_text="How the other members are read.")
+    format = serializers.ChoiceField(["solar"], help_text="The format, which defines the other members.")
     event = serializers.ChoiceField(
         [*solar.EVENTS],
-        help_text="`sunrise`, `sunset`, civil `dawn` or `dusk` (the sun is 6 degrees below the horizon), solar `noon`"
-        " or `midnight`.",
+        help_text=(
+            "The solar event: `sunrise`, `sunset`, civil `dawn` or `dusk` (the sun is 6 degrees below the horizon),"
+            " solar `noon` or `midnight`."
+        ),
     )
-    latitude = serializers.FloatField(min_value=-90, max_value=90, help_text="In degrees; north is positive.")
-    longitude = serializers.FloatField(min_value=-180, max_value=180, help_text="In degrees; east is positive.")
+    latitude = serializers.FloatField(
+        min_value=-90, max_value=90, help_text=("The latitude in degrees; north is positive.")
+    )
+    longitude = serializers.FloatField(
+        min_value=-180, max_value=180, help_text=("The longitude in degrees; east is positive.")
+    )
     offset = serializers.CharField(
         required=False,
-        help_text="How much later than the event it fires, in ISO 8601, up to 12 hours; `-PT45M` is 45 minutes before.",
+        help_text=(
+            "The offset from the event: an ISO 8601 duration up to 12 hours. `-PT45M` is 45 minutes before the event."
+        ),
     )
     timeZone = serializers.CharField(
-        required=False, help_text="The zone in which times are shown, by a name of IANA's or of Windows.  Default: UTC."
+        required=False,
+        help_text=("The time zone in which fire times are displayed: an IANA or Windows name. Default: UTC."),
     )
-    startTime = TimeField(required=False, help_text="It does not fire before.")
-    endTime = TimeField(required=False, help_text="It does not fire after.")
+    startTime = TimeField(required=False, help_text="The start: the schedule does not fire before this time.")
+    endTime = TimeField(required=False, help_text="The end: the schedule does not fire after this time.")
 
 
 SCHEDULES = PolymorphicProxySerializer(

@@ -30,9 +30,9 @@ LAST_NOW = 9989  # the last year after which YEARS more years exist in the calen
 
 @with_example({"to": "quartz", "now": "2026-01-01T00:00:00Z"})
 class TranslateRequest(Document):
-    schedule = ScheduleField(help_text="The schedule that is translated.")
-    to = WordField(list(FORMATS), help_text="The format that it is translated into.")
-    now = InstantField(required=False, help_text="When the schedule counts as created; by default the present moment.")
+    schedule = ScheduleField(help_text="The schedule to translate.")
+    to = WordField(list(FORMATS), help_text="The target format.")
+    now = InstantField(required=False, help_text="The assumed time of creation of the schedule. Default: now.")
 
     def validate_now(self, now):
         if now.year > LAST_NOW:
@@ -43,13 +43,13 @@ class TranslateRequest(Document):
 class DifferenceSerializer(Answer):
     at = Member(
         InstantField,
-        "A time at which only one of the two fires.",
+        "A time at which only one of the two schedules fires, in UTC.",
         lambda difference: rendered(difference.at),
         example="2026-03-29T01:00:00Z",
     )
     only = Member(
         ChoiceField,
-        "Which of the two fires then.",
+        "The schedule that fires at this time.",
         lambda difference: SIDES[difference.only_in_first],
         choices=[*SIDES.values()],
         example="source",
@@ -59,30 +59,38 @@ class DifferenceSerializer(Answer):
 class TranslateAnswer(Answer):
     schedule = Member(
         ScheduleField,
-        "The translation; null: the other format cannot say it.",
+        "The translated schedule; null: the other format cannot express it.",
         GIVEN,
         nullable=True,
         example={"format": "quartz", "expression": "0 0/15 9-17 ? * MON-FRI", "timeZone": "Europe/Berlin"},
     )
     cannotSay = Member(
         ListField,
-        "What the other format has no words for, each with the member that says it. With a translation beside"
-        " it, that comes close.",
+        (
+            "The features that the other format cannot express, each with its member. If there is also a"
+            " translation, it is an approximation."
+        ),
         GIVEN,
         child=CharField(),
         example=["startTime: a cron expression has no start"],
     )
     differences = Member(
         DifferenceSerializer,
-        f"The first times within {YEARS} years at which only one of the two fires.",
+        f"The first times within {YEARS} years at which only one of the two schedules fires.",
         GIVEN,
         many=True,
     )
-    warnings = Member(ListField, "What was understood but looks odd.", GIVEN, child=CharField(), example=[])
+    warnings = Member(
+        ListField,
+        ("Warnings about valid parts of the schedule that may be unintended."),
+        GIVEN,
+        child=CharField(),
+        example=[],
+    )
 
 
 class ScheduleTranslation(DescribedView, APIView):
-    """A schedule in another format.  Nothing is saved."""
+    """Translates a schedule into another format. Nothing is saved."""
 
     @extend_schema(
         operation_id="translateSchedule",
@@ -91,7 +99,7 @@ class ScheduleTranslation(DescribedView, APIView):
         responses=TranslateAnswer,
         examples=[
             OpenApiExample(
-                "A crontab line for Quartz",
+                "A crontab schedule in the format of Quartz",
                 {
                     "schedule": {"format": "cron", "expression": "*/15 9-17 * * MON-FRI", "timeZone": "Europe/Berlin"},
                     "to": "quartz",
@@ -99,7 +107,7 @@ class ScheduleTranslation(DescribedView, APIView):
                 request_only=True,
             ),
             OpenApiExample(
-                "Every second day, for which cron has no words",
+                "Every second day, which cron cannot express",
                 {
                     "schedule": {
                         "format": "azure",

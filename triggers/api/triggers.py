@@ -89,39 +89,47 @@ class DataMapField(MapField):
     }
 )
 class TriggerReplacement(Document):
-    """The new values of a trigger.  A member that is left out gets its default."""
+    """The new values of a trigger. A member that is omitted gets its default."""
 
-    schedule = ScheduleField(help_text="When it fires, as the preview of schedules takes it.")
-    enabled = FlagField(default=True, help_text="While it is disabled it does not fire, and it does not catch up.")
+    schedule = ScheduleField(help_text="The schedule, in the same form as in the schedule preview.")
+    enabled = FlagField(
+        default=True,
+        help_text=("Whether the trigger is enabled. A disabled trigger does not fire, and it does not catch up later."),
+    )
     priority = WholeNumberField(
         min_value=0,
         max_value=PRIORITY_MOST,
         default=PRIORITY,
-        help_text="Of triggers due at the same instant the lower number goes first; in Quartz it is the higher.",
+        help_text=(
+            "The priority. If several triggers are due at the same time, the trigger with the lowest number fires"
+            " first. In Quartz the highest number fires first."
+        ),
     )
-    group = TextField(
-        min_length=1, max_length=GROUP_LENGTH, default="default", help_text="The queue that its runs go to."
-    )
+    group = TextField(min_length=1, max_length=GROUP_LENGTH, default="default", help_text="The queue of the runs.")
     triggerDataMap = DataMapField(
         default=dict,
-        help_text="`custom_lock_key` names a lock: of runs with equal keys one goes on, others are skipped meanwhile."
-        " `__ORG_ID__` in it stands for the id of the subscription.",
+        help_text=(
+            "A custom object. The member `custom_lock_key` names a lock: while a run with a key is active, other"
+            " runs with the same key are skipped. `__ORG_ID__` in the key is replaced by the id of the subscription."
+        ),
     )
     misfire = WordField(
         list(MISFIRES),
         default="fireOnce",
-        help_text="What becomes of fire times that are found too late.  Those of `fireAll` run one after the other,"
-        " whatever `overlap` of the job says.",
+        help_text=(
+            "The policy for fire times that are found too late. With `fireAll` the missed runs start one after the"
+            " other, regardless of `overlap` of the job."
+        ),
     )
     misfireThreshold = DurationField(
-        default=MISFIRE_THRESHOLD, help_text="How late is too late, from a second to a year."
+        default=MISFIRE_THRESHOLD, help_text="The delay after which a fire time is too late, from 1 second to 1 year."
     )
 
     name = TextField(
         min_length=1,
         max_length=NAME_LENGTH,
         required=False,
-        help_text=f"Its new name, unique in its job and not {MAIN!r}.  Left out, it keeps its name.",
+        help_text=f"The new name, unique in the job and not {MAIN!r}. If omitted, the name is kept.",
     )
 
     def validate_misfireThreshold(self, threshold: timedelta) -> timedelta:  # noqa: N802  # a name of the framework
@@ -132,9 +140,11 @@ class TriggerReplacement(Document):
 
 @with_example({"job": 1})
 class TriggerRequest(TriggerReplacement):
-    job = WholeNumberField(min_value=1, help_text="The id of its job.")
+    job = WholeNumberField(min_value=1, help_text="The id of the job.")
     name = TextField(
-        min_length=1, max_length=NAME_LENGTH, help_text=f"Unique in its job; {MAIN!r} is the job's own schedule."
+        min_length=1,
+        max_length=NAME_LENGTH,
+        help_text=(f"The name, unique in the job. {MAIN!r} is the job's own schedule."),
     )
 
 
@@ -153,78 +163,101 @@ def rendered_schedule(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class TriggerSerializer(Answer):
-    id = Member(IntegerField, "The id in its address.", example=2)
-    job = Member(IntegerField, "The id of its job.", "job_id", example=1)
-    jobName = Member(CharField, "The name of its job.", "job__name", example="collect-orders")
-    collectionName = Member(
-        CharField, "The name of the collection of its job.", "job__collection__name", example="nightly"
-    )
+    id = Member(IntegerField, "The id of the trigger.", example=2)
+    job = Member(IntegerField, "The id of the job.", "job_id", example=1)
+    jobName = Member(CharField, "The name of the job.", "job__name", example="collect-orders")
+    collectionName = Member(CharField, "The name of the collection.", "job__collection__name", example="nightly")
     name = Member(
-        CharField, f"`{MAIN}` is the schedule in the job itself, which is changed there.", example="last-friday"
+        CharField,
+        (f"The name of the trigger. `{MAIN}` is the job's own schedule, which can be changed in the job only."),
+        example="last-friday",
     )
-    format = Member(ChoiceField, "The format of its schedule.", choices=sorted(wire.PARSERS), example="quartz")
+    format = Member(ChoiceField, "The format of the schedule.", choices=sorted(wire.PARSERS), example="quartz")
     schedule = Member(
         ScheduleField,
-        "When it fires.",
+        "The schedule.",
         rendered_schedule,
         example={"format": "quartz", "expression": "0 15 10 ? * 6L", "timeZone": "Europe/Berlin"},
     )
-    enabled = Member(BooleanField, "While it is disabled it does not fire, and it does not catch up.", example=True)
-    priority = Member(IntegerField, "Of triggers due at the same instant the lower number goes first.", example=1)
-    group = Member(CharField, "The queue that its runs go to.", example="default")
+    enabled = Member(
+        BooleanField,
+        ("Whether the trigger is enabled. A disabled trigger does not fire, and it does not catch up later."),
+        example=True,
+    )
+    priority = Member(
+        IntegerField,
+        ("The priority. If several triggers are due at the same time, the trigger with the lowest number fires first."),
+        example=1,
+    )
+    group = Member(CharField, "The queue of the runs.", example="default")
     triggerDataMap = Member(
         DataMapField,
-        "An object of the caller's; `custom_lock_key` in it names a lock.",
+        "A custom object. The member `custom_lock_key` names a lock.",
         "data_map",
         example={"custom_lock_key": "reports.__ORG_ID__"},
     )
     misfire = Member(
         ChoiceField,
-        "What becomes of fire times that are found too late.",
+        "The policy for fire times that are found too late.",
         lambda row: MISFIRE_WORDS[row["misfire"]],
         choices=list(MISFIRES),
         example="fireOnce",
     )
     misfireThreshold = Member(
-        DurationField, "How late is too late.", lambda row: durations.render(row["misfire_threshold"]), example="PT5M"
+        DurationField,
+        ("The delay after which a fire time is too late."),
+        lambda row: durations.render(row["misfire_threshold"]),
+        example="PT5M",
     )
     description = Member(
-        CharField, "The schedule in words.", GIVEN, example="at 10:15 Europe/Berlin on the last Friday of each month"
+        CharField,
+        ("A description of the schedule, for people."),
+        GIVEN,
+        example="at 10:15 Europe/Berlin on the last Friday of each month",
     )
     nextFireAt = Member(
         InstantField,
-        "Null while it, its job or its collection is stopped, and when nothing is left.",
+        (
+            "The next fire time, in UTC; null: the trigger, its job or its collection is stopped, or there are no"
+            " further fire times."
+        ),
         nullable=True,
         example="2026-01-30T09:15:00Z",
     )
     nextStartsAt = Member(
         InstantField,
-        "`nextFireAt`, and the jitter of the schedule.",
+        "The next fire time plus the jitter of the schedule, in UTC.",
         GIVEN,
         nullable=True,
         example="2026-01-30T09:15:00Z",
     )
-    hold = Member(HoldSerializer, "What holds the next fire time; null: nothing.", GIVEN, nullable=True)
+    hold = Member(HoldSerializer, "The hold that affects the next fire time; null: none.", GIVEN, nullable=True)
     previousFireAt = Member(
-        InstantField, "Its last fire time; null: there was none.", nullable=True, example="2025-12-26T09:15:00Z"
+        InstantField, "The last fire time, in UTC; null: none.", nullable=True, example="2025-12-26T09:15:00Z"
     )
-    warnings = Member(ListField, "What was understood but looks odd.", GIVEN, child=CharField(), example=[])
-    createdAt = Member(InstantField, "When it was made.", example="2026-01-01T09:30:00Z")
-    updatedAt = Member(InstantField, "When it was last changed.", example="2026-01-05T08:00:00Z")
+    warnings = Member(
+        ListField,
+        ("Warnings about valid parts of the schedule that may be unintended."),
+        GIVEN,
+        child=CharField(),
+        example=[],
+    )
+    createdAt = Member(InstantField, "The time of creation, in UTC.", example="2026-01-01T09:30:00Z")
+    updatedAt = Member(InstantField, "The time of the last change, in UTC.", example="2026-01-05T08:00:00Z")
 
 
 @with_example({"job": 1, "group": "default", "enabled": True, "closedDays": "germany", "format": "quartz"})
 class TriggerFilter(FilterSet):
-    job = WholeNumberFilter(field_name="job_id", help_text="The id of a job.")
-    group = TextFilter(max_length=GROUP_LENGTH, help_text="The queue that its runs go to.")
-    enabled = FlagFilter(help_text="Only those that are enabled, or that are disabled.")
+    job = WholeNumberFilter(field_name="job_id", help_text="Filters by the id of the job.")
+    group = TextFilter(max_length=GROUP_LENGTH, help_text="Filters by the queue of the runs.")
+    enabled = FlagFilter(help_text="Filters by whether the trigger is enabled.")
     closedDays = TextFilter(
         method="filter_closed_days",
         max_length=NAME_LENGTH,
-        help_text="Only those whose schedule names this calendar of closed days.",
+        help_text="Filters by the name of the calendar of closed days in the schedule.",
     )
     format = WordFilter(
-        choices=[(name, name) for name in sorted(wire.PARSERS)], help_text="Only those with a schedule in this format."
+        choices=[(name, name) for name in sorted(wire.PARSERS)], help_text="Filters by the format of the schedule."
     )
 
     def filter_closed_days(self, rows: QuerySet, name: str, value: str) -> QuerySet:
@@ -232,7 +265,7 @@ class TriggerFilter(FilterSet):
 
 
 class Triggers(ApiViewSet):
-    """When jobs run: their own schedules, and their additional triggers."""
+    """Triggers of jobs: the jobs' own schedules, and additional triggers."""
 
     queryset = Trigger.objects.order_by("id")
     serializer_class = TriggerSerializer
@@ -241,7 +274,7 @@ class Triggers(ApiViewSet):
     body_limit = settings.JOB_BODY_LIMIT
     rows_at_once = 250  # of 16 KiB
 
-    @extend_schema(operation_id="listTriggers", summary="List triggers across jobs")
+    @extend_schema(operation_id="listTriggers", summary="List triggers")
     def list(self, request):
         return self.list_response(rendered_triggers, *TRIGGER_COLUMNS)
 
@@ -261,18 +294,21 @@ class Triggers(ApiViewSet):
     def create(self, request):
         with member_paths():
             members = self.read(TriggerRequest)
-            with as_field_error("job", "no job that you may see"):
+            with as_field_error("job", "must be the id of a job that you have access to"):
                 job = require_role(request, Job, Role.OPERATOR, pk=members["job"])
             with locked_collection(job.collection_id):
                 if members["name"] != MAIN and job.triggers.filter(name=members["name"]).exists():
-                    raise Conflict(f"job {job.name!r} has a trigger {members['name']!r} already", path="name")
+                    raise Conflict(f"job {job.name!r} already has a trigger {members['name']!r}", path="name")
                 trigger, _ = save_trigger(job, members["name"], definition_of(members), timezone.now())
         return created(request, f"/api/triggers/{trigger.pk}", trigger_response(Trigger.objects, trigger.pk))
 
     @extend_schema(
         operation_id="replaceTrigger",
         summary="Replace a trigger",
-        description="A schedule that stays the same keeps its place; a changed one does not fire for earlier times.",
+        description=(
+            "If the schedule does not change, the trigger continues with its next fire time. A changed schedule"
+            " does not fire for earlier times."
+        ),
         request=TriggerReplacement,
         parameters=[IF_MATCH, IF_ABSENT, ETAG],
     )
@@ -282,8 +318,11 @@ class Triggers(ApiViewSet):
     @extend_schema(
         operation_id="patchTrigger",
         summary="Change a trigger",
-        description="Objects are merged, values replaced; null gives a member its default.  A schedule of another"
-        " format replaces the one before.  `name` renames it; its runs keep the name that they were made with.",
+        description=(
+            "Objects are merged. Single values are replaced. null gives a member its default. A schedule in another"
+            " format replaces the stored schedule. `name` renames the trigger. Existing runs keep the name that they"
+            " were created with."
+        ),
         request=TriggerReplacement,
         parameters=[IF_MATCH, IF_ABSENT, ETAG],
     )
@@ -293,7 +332,7 @@ class Triggers(ApiViewSet):
     @extend_schema(
         operation_id="deleteTrigger",
         summary="Delete a trigger",
-        description="Runs that it has made stay as they are.",
+        description="Existing runs of the trigger are kept.",
         parameters=[IF_MATCH],
         responses={204: HTTP_410},
     )
@@ -304,8 +343,8 @@ class Triggers(ApiViewSet):
 
     @extend_schema(
         operation_id="listUpcomingRunsOfTrigger",
-        summary="List what will become of a trigger's next fire times",
-        description="With what is going to hold them, as far as is known.",
+        summary="List the expected results of the next fire times of a trigger",
+        description="Includes the holds that are expected to affect the fire times.",
         parameters=UPCOMING_PARAMETERS,
         responses=UpcomingAnswer,
         filters=False,
@@ -342,7 +381,7 @@ class Triggers(ApiViewSet):
         found = require_role(request, Trigger.objects.select_related("job"), Role.OPERATOR, pk=pk)
         if found.name == MAIN:
             raise Conflict(
-                "this is the schedule in the job itself, which has no other name: change it there,"
+                "this trigger is the job's own schedule, which has a fixed name: change it in the job"
                 f" at /api/jobs/{found.job_id}"
             )
         with transaction.atomic():

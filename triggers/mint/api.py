@@ -109,11 +109,11 @@ class OneTrigger(MintView):
         trigger = self.find(trig_id)
         writable = access.visible_rows(request, Subscription, Role.OPERATOR)
         if not writable.filter(pk=trigger.job.collection.subscription_id).exists():
-            raise PermissionDenied(f"this takes the role of {Role.OPERATOR.label}")
+            raise PermissionDenied(f"this requires the role of {Role.OPERATOR.label}")
         body = JsonObject(request.data, "")
         sent = body.required_text("id", len(trig_id) + 1)
         if sent != trig_id:
-            body.refuse("id", f"must be that of the address, {trig_id}, not {shorten_repr(sent)}")
+            body.refuse("id", f"must be the id in the address, {trig_id}, not {shorten_repr(sent)}")
         now = timezone.now()
         return Response(rendered(change_trigger(trigger, partial(changed, trigger.name, body, now), now)))
 
@@ -132,7 +132,7 @@ class OneTrigger(MintView):
         if len(found) > 1:
             found = list(access.only_default(self.request, rows, "job__collection__subscription")[:2])
         if len(found) != 1:
-            raise Conflict("several triggers have this id: say which organization's with orgid, or rename one")
+            raise Conflict("several triggers have this id: select the organization with orgid, or rename one of them")
         return found[0]
 
 
