@@ -74,13 +74,13 @@ class TokenSerializer(Answer):
     createdAt = Member(InstantField, "The time of creation, in UTC.", example="2026-01-01T09:30:00Z")
     expiresAt = Member(
         InstantField,
-        ("The time at which the token expires, in UTC; null: never."),
+        "The time at which the token expires, in UTC; null: never.",
         nullable=True,
         example="2027-01-01T00:00:00Z",
     )
     lastUsedAt = Member(
         InstantField,
-        ("The time of the last use, in UTC, accurate to one minute."),
+        "The time of the last use, in UTC, accurate to one minute.",
         nullable=True,
         example="2026-01-05T08:00:00Z",
     )

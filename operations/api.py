@@ -94,10 +94,8 @@ class OperationSerializer(Answer):
     kind = Member(CharField, "The kind of operation, such as `collection.delete`.")
     target = Member(
         CharField,
-        (
-            "The target of the operation: a collection as resource group, slash and name, or the version of the"
-            " time zone data that is applied."
-        ),
+        "The target of the operation: a collection as resource group, slash and name, or the version of the"
+        " time zone data that is applied.",
     )
     state = Member(
         ChoiceField,
@@ -119,15 +117,13 @@ class OperationSerializer(Answer):
     )
     correlationId = Member(
         CharField,
-        (
-            "The caller's `x-ms-correlation-request-id`, or the `x-ms-request-id` of the request if the caller did"
-            " not send one."
-        ),
+        "The caller's `x-ms-correlation-request-id`, or the `x-ms-request-id` of the request if the caller did"
+        " not send one.",
     )
     clientRequestId = Member(CharField, "The caller's `x-ms-client-request-id`, or empty.")
     cancelAskedAt = Member(
         InstantField,
-        ("The time at which cancellation was requested, in UTC. The operation ends before its next step."),
+        "The time at which cancellation was requested, in UTC. The operation ends before its next step.",
         "cancel_requested_at",
         nullable=True,
     )
@@ -135,7 +131,7 @@ class OperationSerializer(Answer):
     startedAt = Member(InstantField, "The time at which a worker first started the operation, in UTC.", nullable=True)
     finishedAt = Member(
         InstantField,
-        ("The time at which the operation ended, in UTC. The operation is kept for at least one day after its end."),
+        "The time at which the operation ended, in UTC. The operation is kept for at least one day after its end.",
         nullable=True,
     )
 

@@ -56,6 +56,6 @@ def handler_for(operation: Operation) -> OperationHandler:
     handler = _handlers.get(operation.kind)
     if handler is None:
         raise OperationFailed(
-            "UnknownOperation", (f"this version does not support operations of the kind {operation.kind!r}")
+            "UnknownOperation", f"this version does not support operations of the kind {operation.kind!r}"
         )
     return handler

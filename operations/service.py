@@ -28,11 +28,11 @@ ACCEPT_TRIES = 3
 CANCELED = ("OperationCanceled", "It was cancelled on request.")
 INTERNAL_ERROR = (
     "InternalError",
-    ("The operation failed because of an internal error. Details are in the log of the server."),
+    "The operation failed because of an internal error. Details are in the log of the server.",
 )
 WORKER_LOST = (
     "WorkerLost",
-    ("The worker that carried out the operation stopped. The steps that it had not completed were not carried out."),
+    "The worker that carried out the operation stopped. The steps that it had not completed were not carried out.",
 )
 
 

@@ -75,21 +75,21 @@ class CalendarSerializer(Answer):
     hue = Member(ChoiceField, "The colour in which the calendar is displayed.", choices=Color.values, example="moss")
     isDefault = Member(
         BooleanField,
-        ("Whether it is the default calendar, which contains the events that name no calendar. It cannot be deleted."),
+        "Whether it is the default calendar, which contains the events that name no calendar. It cannot be deleted.",
         example=False,
     )
     owner = Member(
-        CharField, ("The user name of the owner."), lambda calendar: calendar.owner.get_username(), example="ada"
+        CharField, "The user name of the owner.", lambda calendar: calendar.owner.get_username(), example="ada"
     )
     role = Member(
         ChoiceField,
-        ("The caller's role for the calendar."),
+        "The caller's role for the calendar.",
         GIVEN,
         choices=[role.label for role in Role],
         example="owner",
     )
     shares = Member(
-        ShareSerializer, ("The users with whom the calendar is shared. Visible to the owner only."), GIVEN, many=True
+        ShareSerializer, "The users with whom the calendar is shared. Visible to the owner only.", GIVEN, many=True
     )
     revision = Member(IntegerField, "The number of changes to the calendar and its events.", example=3)
     createdAt = Member(InstantField, "The time of creation, in UTC.", example="2026-01-01T09:30:00Z")

@@ -113,7 +113,7 @@ class DetailsMembers(Answer, Document):
     )
     attendees = Member(
         AttendeeSerializer,
-        ("The attendees. The server does not send invitations."),
+        "The attendees. The server does not send invitations.",
         many=True,
         max_length=ATTENDEES,
         default=list,
@@ -127,10 +127,8 @@ class DetailsMembers(Answer, Document):
     )
     sensitivity = Member(
         WordField,
-        (
-            "The sensitivity. Of `private` and `confidential` events, other users than the owner of the calendar"
-            " see the times only."
-        ),
+        "The sensitivity. Of `private` and `confidential` events, other users than the owner of the calendar"
+        " see the times only.",
         choices=Sensitivity.values,
         default=Sensitivity.NORMAL.value,
         example="normal",
@@ -208,7 +206,7 @@ class EventRequest(EventReplacement):
 
 class WhenMembers(Answer):
     isAllDay = Member(
-        BooleanField, ("Whether the event lasts whole days, from midnight to midnight in any time zone."), example=False
+        BooleanField, "Whether the event lasts whole days, from midnight to midnight in any time zone.", example=False
     )
     start = Member(InstantField, "The start, in UTC.", example="2026-01-05T08:00:00Z")
     end = Member(InstantField, "The end, in UTC.", example="2026-01-05T08:15:00Z")
@@ -247,7 +245,7 @@ class EventIdentity(Answer):
     )
     calendarId = Member(UUIDField, "The id of the calendar.", example="5b2f8a52-2c3c-4a47-a7de-8a2f7f3c9d10")
     uid = Member(
-        CharField, ("The UID of the event in iCalendar files."), example="5b2f8a522c3c4a47a7de8a2f7f3c9d10@quando"
+        CharField, "The UID of the event in iCalendar files.", example="5b2f8a522c3c4a47a7de8a2f7f3c9d10@quando"
     )
     type = Member(
         ChoiceField,
@@ -263,7 +261,7 @@ class EventSerializer(EventIdentity, WhenMembers, DetailsMembers):
 
     start = Member(
         InstantField,
-        ("The start, in UTC. For a series, this and the other times are those of the first occurrence. Read only."),
+        "The start, in UTC. For a series, this and the other times are those of the first occurrence. Read only.",
     )
     recurrence = Member(RecurrenceField, "The recurrence rule; null: it is a single event.", nullable=True)
     description = Member(
@@ -283,10 +281,8 @@ class EventSerializer(EventIdentity, WhenMembers, DetailsMembers):
 class OccurrenceIdentity(Answer):
     id = Member(
         CharField,
-        (
-            "The id of the occurrence. It does not change when the occurrence is moved. For a single event: the id"
-            " of the event."
-        ),
+        "The id of the occurrence. It does not change when the occurrence is moved. For a single event: the id"
+        " of the event.",
         lambda occurrence: str(occurrence.id),
         example="5b2f8a522c3c4a47a7de8a2f7f3c9d10_20260105",
     )
@@ -344,7 +340,7 @@ class OccurrenceSerializer(OccurrenceIdentity, WhenMembers):
     isCancelled = Member(BooleanField, "Whether the occurrence was cancelled.", example=False)
     originalStart = Member(
         InstantField,
-        ("The original start of the occurrence in its series, in UTC; null: it is a single event."),
+        "The original start of the occurrence in its series, in UTC; null: it is a single event.",
         nullable=True,
         example="2026-01-05T08:00:00Z",
     )

@@ -44,7 +44,7 @@ class QuerySerializer(Answer, Document):
     )
     runs = Member(
         FlagField,
-        ("Whether runs of jobs are included, from 31 days in the past to 92 days in the future."),
+        "Whether runs of jobs are included, from 31 days in the past to 92 days in the future.",
         default=False,
         example=True,
     )
@@ -54,7 +54,7 @@ class FeedSerializer(Answer):
     id = Member(IntegerField, "The id of the feed.", "pk", example=3)
     name = Member(CharField, "The name, for example of the program that reads the feed.", example="Wall display")
     calendarId = Member(
-        UUIDField, ("The id of the calendar in the feed; null: see `query`."), nullable=True, example=None
+        UUIDField, "The id of the calendar in the feed; null: see `query`.", nullable=True, example=None
     )
     query = Member(
         QuerySerializer,
@@ -65,7 +65,7 @@ class FeedSerializer(Answer):
     createdAt = Member(InstantField, "The time of creation, in UTC.", example="2026-01-01T09:30:00Z")
     lastReadAt = Member(
         InstantField,
-        ("The time of the last use, in UTC, accurate to one minute."),
+        "The time of the last use, in UTC, accurate to one minute.",
         nullable=True,
         example="2026-01-05T08:00:00Z",
     )

@@ -39,14 +39,14 @@ class LineSerializer(Answer):
     summary = Member(CharField, "The summary in the file.", example="Stand-up")
     status = Member(
         ChoiceField,
-        ("The result for the component."),
+        "The result for the component.",
         "status.value",
         choices=[each.value for each in Status],
         example="taken",
     )
     notes = Member(
         ListField,
-        ("The reasons for a refusal, and properties of the file that cannot be represented."),
+        "The reasons for a refusal, and properties of the file that cannot be represented.",
         child=CharField(),
         example=[],
     )

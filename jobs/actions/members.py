@@ -79,10 +79,8 @@ RETRY_POLICY = ObjectType(
         ),
         Duration("retryInterval", *RETRY_INTERVAL)
         .described(
-            (
-                "The time between two attempts, 15 seconds to 18 months, such as `PT30S` or `00:00:30`. Default: 30"
-                " seconds."
-            ),
+            "The time between two attempts, 15 seconds to 18 months, such as `PT30S` or `00:00:30`. Default: 30"
+            " seconds.",
             "PT30S",
         )
         .in_form(
@@ -96,10 +94,8 @@ RETRY_POLICY = ObjectType(
         .in_form("retry_count", "Number of retries", "Up to 20; 4 if empty.", only_with=RETRYING),
         Duration("maximumRetryInterval", *RETRY_INTERVAL)
         .described(
-            (
-                "The maximum interval: the limit of the exponential backoff, and of the wait that a `Retry-After`"
-                " header of the target can request. Default: 1 day. An extension to Azure Scheduler."
-            ),
+            "The maximum interval: the limit of the exponential backoff, and of the wait that a `Retry-After`"
+            " header of the target can request. Default: 1 day. An extension to Azure Scheduler.",
             "PT1H",
         )
         .in_form(
@@ -142,10 +138,8 @@ BASIC = ObjectType(
         .in_form("username", "User name"),
         Secret("password", required=True).described("The password.").in_form("password", "Password"),
     ),
-    (
-        "HTTP basic authentication. Responses never contain secrets.\\n\\nA secret that is omitted or sent as"
-        " `********` keeps its stored value, as long as user and host stay the same."
-    ),
+    "HTTP basic authentication. Responses never contain secrets.\n\nA secret that is omitted or sent as"
+    " `********` keeps its stored value, as long as user and host stay the same.",
 )
 CLIENT_CERTIFICATE = ObjectType(
     "ClientCertificateAuthentication",
@@ -156,7 +150,7 @@ CLIENT_CERTIFICATE = ObjectType(
         .in_form("pfx", "Or the file as Base64 text", is_code=True),
         Secret("password").described("The password of the file.").in_form("pfx_password", "Password of the file"),
         ReadOnly("certificateThumbprint").described(
-            ("The SHA-1 thumbprint of the certificate, in upper-case hexadecimal digits."),
+            "The SHA-1 thumbprint of the certificate, in upper-case hexadecimal digits.",
             "2AAE6C35C94FCFB415DBE95F408B9CE91EE846ED",
         ),
         ReadOnly("certificateSubjectName").described("The subject of the certificate.", "CN=quando"),
@@ -183,10 +177,8 @@ OAUTH = ObjectType(
         .in_form("client_id", "Client id"),
         Text("authority", URI_LIMIT)
         .described(
-            (
-                "The https address of the authority that issues the tokens. Default: the authority that is"
-                " configured for this installation. An extension to Azure Scheduler."
-            ),
+            "The https address of the authority that issues the tokens. Default: the authority that is"
+            " configured for this installation. An extension to Azure Scheduler.",
             "https://login.example.com",
         )
         .in_form(
@@ -209,7 +201,7 @@ SUCCESS = ObjectType(
     (
         StatusCodes("statusCodes", CODES_LIMIT)
         .described(
-            ("The status codes that count as success: numbers and ranges such as `200-299`. Default: 2xx."),
+            "The status codes that count as success: numbers and ranges such as `200-299`. Default: 2xx.",
             ["200-299", 304],
         )
         .in_form("status_codes", "Status codes", "Such as 200, 202, 300-399. 2xx if empty."),
@@ -218,10 +210,8 @@ SUCCESS = ObjectType(
         .in_form("body_contains", "Text in the body", "The response body must contain exactly this text.", strip=False),
         Text("bodyPath", 256)
         .described(
-            (
-                "A path of names and indexes into a JSON response body, such as `$.items[0].state` (RFC 9535). The"
-                " path must exist in the body."
-            ),
+            "A path of names and indexes into a JSON response body, such as `$.items[0].state` (RFC 9535). The"
+            " path must exist in the body.",
             "$.state",
         )
         .in_form("body_path", "JSON path", "Such as $.state or $.items[0].id.", is_code=True),
@@ -229,30 +219,24 @@ SUCCESS = ObjectType(
         .described("The value that the response body must have at `bodyPath`.", "warm")
         .in_form("body_value", "Value at that path", 'Such as done, 3 or true; "3" is a text.', is_code=True),
     ),
-    (
-        "The conditions under which a response counts as success. All conditions that are given must be met. An"
-        " extension to Azure Scheduler."
-    ),
+    "The conditions under which a response counts as success. All conditions that are given must be met. An"
+    " extension to Azure Scheduler.",
 )
 REQUEST = ObjectType(
     "HttpRequest",
     (
         Address("uri", URI_LIMIT, required=True)
         .described(
-            (
-                "The URL of the request: http or https, without user information. Keys in the query are returned as"
-                " `********`. A key that is sent as `********` keeps its stored value."
-            ),
+            "The URL of the request: http or https, without user information. Keys in the query are returned as"
+            " `********`. A key that is sent as `********` keeps its stored value.",
             "https://shop.example.com/orders/collect",
         )
         .in_form("uri", "Address", is_code=True),
         Names("secretQuery", "uri", QUERY_MEMBERS)
         .described(
-            (
-                "The names of further query parameters of `uri` whose values are secrets. Parameters with names"
-                " such as `token` or `password` are always treated as secrets. If omitted, the stored names are"
-                " kept. An extension to Azure Scheduler."
-            ),
+            "The names of further query parameters of `uri` whose values are secrets. Parameters with names"
+            " such as `token` or `password` are always treated as secrets. If omitted, the stored names are"
+            " kept. An extension to Azure Scheduler.",
             ["site"],
         )
         .in_form(
@@ -271,29 +255,23 @@ REQUEST = ObjectType(
         ),
         Headers("headers")
         .described(
-            (
-                "The names and values of the headers. Secret values are returned as `********`. A value that is"
-                " sent as `********` keeps its stored value."
-            ),
+            "The names and values of the headers. Secret values are returned as `********`. A value that is"
+            " sent as `********` keeps its stored value.",
             {"Content-Type": "application/json"},
         )
         .in_form("headers", "Headers", "One per line, as Name: value."),
         Names("secretHeaders", "headers", HEADER_NAMES)
         .described(
-            (
-                "The names of further headers whose values are secrets. Headers with names that indicate a secret,"
-                " such as `Authorization`, are always treated as secrets. If omitted, the stored names are kept. An"
-                " extension to Azure Scheduler."
-            ),
+            "The names of further headers whose values are secrets. Headers with names that indicate a secret,"
+            " such as `Authorization`, are always treated as secrets. If omitted, the stored names are kept. An"
+            " extension to Azure Scheduler.",
             ["X-Shop"],
         )
         .in_form(
             "secret_headers",
             "Secret header names",
-            (
-                "Separated by commas. The values of these headers are encrypted and never shown again. This always"
-                " applies to the values of tokens, passwords, keys and cookies."
-            ),
+            "Separated by commas. The values of these headers are encrypted and never shown again. This always"
+            " applies to the values of tokens, passwords, keys and cookies.",
             is_code=True,
         ),
         Text("body", 8192)
@@ -312,10 +290,8 @@ REQUEST = ObjectType(
         ),
         Text("certificateAuthority", 16_384)
         .described(
-            (
-                "Certificates in PEM that are trusted for the target in addition to the standard certificate"
-                " authorities. An extension to Azure Scheduler."
-            ),
+            "Certificates in PEM that are trusted for the target in addition to the standard certificate"
+            " authorities. An extension to Azure Scheduler.",
             "-----BEGIN CERTIFICATE-----\n...\n-----END CERTIFICATE-----\n",
         )
         .in_form(
@@ -339,7 +315,7 @@ TASK = ObjectType(
     (
         TaskName("name", registry.NAME_LIMIT, required=True)
         .described(
-            ("The name of the task, one of the tasks that this installation has registered."), "MINT.EMAIL_NOTIFICATION"
+            "The name of the task, one of the tasks that this installation has registered.", "MINT.EMAIL_NOTIFICATION"
         )
         .in_form("task_name", "Task"),
         JsonValues("arguments", ARGUMENTS_LIMIT)
@@ -364,10 +340,8 @@ TEMPLATE = (
     .in_form(
         "template",
         "Fill in placeholders",
-        (
-            "Replaces {{ fire_time }}, {{ attempt }}, {{ run_id }}, {{ job.name }} and {{ collection.name }} in the"
-            " address, headers, body and message."
-        ),
+        "Replaces {{ fire_time }}, {{ attempt }}, {{ run_id }}, {{ job.name }} and {{ collection.name }} in the"
+        " address, headers, body and message.",
     )
 )
 FOLLOW = (
@@ -386,10 +360,8 @@ FOLLOW = (
 FOLLOW_LIMIT = (
     Duration("followLimit", timedelta(seconds=1), timedelta(hours=24), "1 second to 24 hours")
     .described(
-        (
-            "The maximum time for which an operation is followed, 1 second to 24 hours, such as `PT2H`. Used only with"
-            " `follow`. Default: 1 hour."
-        ),
+        "The maximum time for which an operation is followed, 1 second to 24 hours, such as `PT2H`. Used only with"
+        " `follow`. Default: 1 hour.",
         "PT2H",
     )
     .in_form("follow_limit", "Follow for at most", "Such as PT2H or 02:00:00; up to a day, an hour if empty.")
@@ -398,10 +370,8 @@ RETRIES = Object("retryPolicy", RETRY_POLICY).described("The rules for further a
 ERROR_ACTION = (
     ErrorAction("errorAction")
     .described(
-        (
-            "The action that runs after the last attempt has failed. Without a retry policy of its own it uses the"
-            " retry policy of the main action."
-        ),
+        "The action that runs after the last attempt has failed. Without a retry policy of its own it uses the"
+        " retry policy of the main action.",
         {
             "type": "StorageQueue",
             "queueMessage": {

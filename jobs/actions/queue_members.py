@@ -54,10 +54,8 @@ QUEUE_MESSAGE = ObjectType(
         .in_form("queue_message", "Message", rows=4, strip=False),
         Choice("messageFormat", MESSAGE_FORMATS, "Text")
         .described(
-            (
-                "The format of the message: `Text`, or `Xml` for the XML document that Azure Scheduler sent. An"
-                " extension to Azure Scheduler."
-            ),
+            "The format of the message: `Text`, or `Xml` for the XML document that Azure Scheduler sent. An"
+            " extension to Azure Scheduler.",
             "Text",
         )
         .in_form(

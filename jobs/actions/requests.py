@@ -203,7 +203,7 @@ def _used(
     if is_known and (unknown := [each for each in unused if each.lower() not in previous]):
         members.fault(
             name,
-            (f"must name parameters or headers of the request: {shorten_repr(unknown[0])} does not exist"),
+            f"must name parameters or headers of the request: {shorten_repr(unknown[0])} does not exist",
             "unknown_value",
         )
     return [each for each in marked if each not in unused or each.lower() in previous] or None

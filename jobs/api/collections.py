@@ -156,16 +156,14 @@ class CollectionSerializer(Answer):
     sku = Member(ChoiceField, "The plan, which sets the limits.", choices=Sku.values, example="Standard")
     state = Member(
         ChoiceField,
-        (
-            "The state. Jobs run only while the collection is `enabled`. The state is `deleted` while the"
-            " collection is being deleted."
-        ),
+        "The state. Jobs run only while the collection is `enabled`. The state is `deleted` while the"
+        " collection is being deleted.",
         choices=JobCollection.State.values,
         example="enabled",
     )
     maxJobCount = Member(
         IntegerField,
-        ("The maximum number of jobs, if it is lower than the limit of the plan; null: the limit of the plan."),
+        "The maximum number of jobs, if it is lower than the limit of the plan; null: the limit of the plan.",
         nullable=True,
         example=20,
     )
@@ -176,7 +174,7 @@ class CollectionSerializer(Answer):
         nullable=True,
     )
     revision = Member(
-        IntegerField, ("The number of changes to the collection, including changes of its state."), example=3
+        IntegerField, "The number of changes to the collection, including changes of its state.", example=3
     )
     createdAt = Member(InstantField, "The time of creation, in UTC.", example="2026-01-01T09:30:00Z")
     updatedAt = Member(InstantField, "The time of the last change, in UTC.", example="2026-01-05T08:00:00Z")

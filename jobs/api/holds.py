@@ -21,7 +21,7 @@ class HoldSerializer(Answer):
         example="c7061bac-afdc-4513-b24b-aa5f13a16123",
     )
     reason = Member(
-        CharField, ("The reason for the hold, for people."), "window.reason", example="Reboot of db-2: New kernel"
+        CharField, "The reason for the hold, for people.", "window.reason", example="Reboot of db-2: New kernel"
     )
     from_ = Member(
         InstantField,
@@ -54,11 +54,11 @@ class RunHoldSerializer(Answer):
     )
     reason = Member(CharField, "The reason for the hold, for people.", example="Reboot of db-2: New kernel")
     from_ = Member(
-        InstantField, ("The time at which the hold started, in UTC."), "held_at", example="2026-01-05T08:00:00Z"
+        InstantField, "The time at which the hold started, in UTC.", "held_at", example="2026-01-05T08:00:00Z"
     )
     until = Member(
         InstantField,
-        ("The time at which the hold ended, in UTC; null: the run is still held."),
+        "The time at which the hold ended, in UTC; null: the run is still held.",
         "released_at",
         nullable=True,
         example="2026-01-05T08:10:00Z",

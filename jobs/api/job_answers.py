@@ -28,7 +28,7 @@ class SigningSecretSerializer(Answer):
     createdAt = Member(InstantField, "The time of creation, in UTC.", example="2026-01-01T09:30:00Z")
     expiresAt = Member(
         InstantField,
-        ("The time at which the secret expires, in UTC; null: it is the newest secret, which does not expire."),
+        "The time at which the secret expires, in UTC; null: it is the newest secret, which does not expire.",
         nullable=True,
         example="2026-01-08T09:30:00Z",
     )
@@ -37,12 +37,12 @@ class SigningSecretSerializer(Answer):
 class SigningSerializer(Answer):
     since = Member(
         InstantField,
-        ("The time at which the newest secret was created, in UTC."),
+        "The time at which the newest secret was created, in UTC.",
         GIVEN,
         example="2026-01-01T09:30:00Z",
     )
     secrets = Member(
-        SigningSecretSerializer, ("The secrets that currently sign requests, newest first."), GIVEN, many=True
+        SigningSecretSerializer, "The secrets that currently sign requests, newest first.", GIVEN, many=True
     )
 
 
@@ -62,7 +62,7 @@ class JobSerializer(Answer):
     collectionName = Member(CharField, "The name of the collection.", "collection__name", example="nightly")
     name = Member(CharField, "The name, unique in the collection, not case-sensitive.", example="collect-orders")
     state = Member(
-        ChoiceField, ("The state. `completed` and `faulted` are final."), choices=Job.State.values, example="enabled"
+        ChoiceField, "The state. `completed` and `faulted` are final.", choices=Job.State.values, example="enabled"
     )
     action = Member(
         ActionField,
@@ -83,20 +83,16 @@ class JobSerializer(Answer):
     )
     startTime = Member(
         InstantField,
-        (
-            "The start time of `schedule`, if its format is `azure`, its zone is UTC and it has no further members."
-            " null: any other schedule, or no schedule."
-        ),
+        "The start time of `schedule`, if its format is `azure`, its zone is UTC and it has no further members."
+        " null: any other schedule, or no schedule.",
         GIVEN,
         nullable=True,
         example="2026-01-05T08:00:00Z",
     )
     recurrence = Member(
         RecurrenceField,
-        (
-            "The recurrence of `schedule`, if its format is `azure`, its zone is UTC and it has no further members."
-            " null: any other schedule, or no schedule."
-        ),
+        "The recurrence of `schedule`, if its format is `azure`, its zone is UTC and it has no further members."
+        " null: any other schedule, or no schedule.",
         GIVEN,
         nullable=True,
         example={"frequency": "Day", "interval": 1},
@@ -130,10 +126,8 @@ class JobSerializer(Answer):
     )
     nextRunAt = Member(
         InstantField,
-        (
-            "The expected time of the next run, in UTC. If the fire time is held, it is the time after the hold."
-            " null: the job is stopped, has no further fire times, or is held until an unknown time."
-        ),
+        "The expected time of the next run, in UTC. If the fire time is held, it is the time after the hold."
+        " null: the job is stopped, has no further fire times, or is held until an unknown time.",
         GIVEN,
         nullable=True,
         example="2026-01-06T08:10:00Z",
@@ -155,11 +149,11 @@ class JobSerializer(Answer):
     createdAt = Member(InstantField, "The time of creation, in UTC.", example="2026-01-01T09:30:00Z")
     updatedAt = Member(
         InstantField,
-        ("The time of the last change to the definition or the state, in UTC."),
+        "The time of the last change to the definition or the state, in UTC.",
         example="2026-01-02T10:00:00Z",
     )
     finishedAt = Member(
-        InstantField, ("The time at which the job became completed or faulted, in UTC."), nullable=True, example=None
+        InstantField, "The time at which the job became completed or faulted, in UTC.", nullable=True, example=None
     )
     secretsSetAt = Member(
         DictField,
@@ -170,10 +164,8 @@ class JobSerializer(Answer):
     )
     unicodeHosts = Member(
         DictField,
-        (
-            "The Unicode form of international host names in the action, by the path of the address below `action`."
-            " The addresses contain the ASCII form."
-        ),
+        "The Unicode form of international host names in the action, by the path of the address below `action`."
+        " The addresses contain the ASCII form.",
         lambda row: unicode_hosts(row["action__document"]),
         child=CharField(),
         example={"request.uri": "bücher.example"},

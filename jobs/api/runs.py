@@ -52,14 +52,14 @@ class RunSerializer(Answer):
     origin = Member(ChoiceField, "The origin of the run.", choices=Run.Origin.values, example="schedule")
     parent = Member(
         UUIDField,
-        ("The id of the failed run after which this error action runs."),
+        "The id of the failed run after which this error action runs.",
         "parent_id",
         nullable=True,
         example=None,
     )
     errorRun = Member(
         UUIDField,
-        ("The id of the run of the error action, if there is one."),
+        "The id of the run of the error action, if there is one.",
         "error_run__id",
         nullable=True,
         example=None,
@@ -73,44 +73,38 @@ class RunSerializer(Answer):
         example="2026-01-05T08:00:00Z",
     )
     occurrence = Member(
-        IntegerField, ("The number of this fire time of the trigger, counted from 1."), nullable=True, example=12
+        IntegerField, "The number of this fire time of the trigger, counted from 1.", nullable=True, example=12
     )
     state = Member(ChoiceField, "The state of the run.", choices=Run.State.values, example="succeeded")
     reason = Member(
         CharField,
-        (
-            "The reason why the run was skipped or is waiting. For a failed run or attempt: the message of the last"
-            " attempt."
-        ),
+        "The reason why the run was skipped or is waiting. For a failed run or attempt: the message of the last"
+        " attempt.",
         GIVEN,
         example="",
     )
     statusCode = Member(
         IntegerField,
-        (
-            "The status code of the last HTTP response to the last attempt, including responses to polls; null:"
-            " there was no response."
-        ),
+        "The status code of the last HTTP response to the last attempt, including responses to polls; null:"
+        " there was no response.",
         GIVEN,
         nullable=True,
         example=200,
     )
     blockedBy = Member(
         UUIDField,
-        (
-            "The id of the run that was still active when the overlap policy skipped this run or made it wait. That"
-            " run may already have been deleted."
-        ),
+        "The id of the run that was still active when the overlap policy skipped this run or made it wait. That"
+        " run may already have been deleted.",
         nullable=True,
         example=None,
     )
     missedCount = Member(
         IntegerField,
-        ("The number of fire times that the run represents. Greater than 1 only for missed fire times."),
+        "The number of fire times that the run represents. Greater than 1 only for missed fire times.",
         example=1,
     )
     missedUntil = Member(
-        InstantField, ("The last fire time that the run represents, in UTC."), nullable=True, example=None
+        InstantField, "The last fire time that the run represents, in UTC.", nullable=True, example=None
     )
     attemptCount = Member(IntegerField, "The number of attempts that have started.", example=1)
     nextAttemptAt = Member(
@@ -136,7 +130,7 @@ class RunSerializer(Answer):
     )
     finishedAt = Member(
         InstantField,
-        ("The time at which the run finished, in UTC; null: it has not finished."),
+        "The time at which the run finished, in UTC; null: it has not finished.",
         nullable=True,
         example="2026-01-05T08:00:01.500000Z",
     )
@@ -148,16 +142,16 @@ class PollSerializer(Answer):
     startedAt = Member(InstantField, "The time at which the poll started, in UTC.", example="2026-01-05T08:00:05Z")
     finishedAt = Member(
         InstantField,
-        ("The time at which the poll finished, in UTC; null: it has not finished."),
+        "The time at which the poll finished, in UTC; null: it has not finished.",
         nullable=True,
         example="2026-01-05T08:00:05.100000Z",
     )
     statusCode = Member(
-        IntegerField, ("The status code of the HTTP response; null: there was no response."), nullable=True, example=200
+        IntegerField, "The status code of the HTTP response; null: there was no response.", nullable=True, example=200
     )
     status = Member(
         CharField,
-        ("The status of the operation as the target reported it. Empty: the target did not report one."),
+        "The status of the operation as the target reported it. Empty: the target did not report one.",
         example="Running",
     )
     percentComplete = Member(
@@ -169,7 +163,7 @@ class PollSerializer(Answer):
     )
     retryAfterInSeconds = Member(
         IntegerField,
-        ("The number of seconds that the target asked to wait before the next poll."),
+        "The number of seconds that the target asked to wait before the next poll.",
         "retry_after_s",
         nullable=True,
         example=5,
@@ -185,11 +179,11 @@ class AttemptSerializer(Answer):
     state = Member(ChoiceField, "The state of the attempt.", choices=Attempt.State.values, example="succeeded")
     worker = Member(CharField, "The worker process that made the attempt.", example="host-1:4711")
     startedAt = Member(
-        InstantField, ("The time at which the attempt started, in UTC."), example="2026-01-05T08:00:00.250000Z"
+        InstantField, "The time at which the attempt started, in UTC.", example="2026-01-05T08:00:00.250000Z"
     )
     finishedAt = Member(
         InstantField,
-        ("The time at which the attempt finished, in UTC; null: it has not finished."),
+        "The time at which the attempt finished, in UTC; null: it has not finished.",
         nullable=True,
         example="2026-01-05T08:00:01.500000Z",
     )
@@ -202,10 +196,10 @@ class AttemptSerializer(Answer):
         example=[["content-type", "application/json"]],
     )
     responseBody = Member(
-        CharField, ("The first 2048 bytes of the response body at most."), example='{"state": "collected"}'
+        CharField, "The first 2048 bytes of the response body at most.", example='{"state": "collected"}'
     )
     polls = Member(
-        PollSerializer, ("The polls of the operation that the attempt started, if it was followed."), GIVEN, many=True
+        PollSerializer, "The polls of the operation that the attempt started, if it was followed.", GIVEN, many=True
     )
 
 

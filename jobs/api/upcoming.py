@@ -68,20 +68,18 @@ class UpcomingRunSerializer(Answer):
     )
     expected = Member(
         ChoiceField,
-        (
-            "`run`: the job runs at the planned start. `held`: it runs at the end of `hold`; if `runsAt` is null,"
-            " that time is unknown. `skipped`: it does not run for this fire time; a later fire time may run at the"
-            " end of `hold`."
-        ),
+        "`run`: the job runs at the planned start. `held`: it runs at the end of `hold`; if `runsAt` is null,"
+        " that time is unknown. `skipped`: it does not run for this fire time; a later fire time may run at the"
+        " end of `hold`.",
         expectation,
         choices=["run", "held", "skipped"],
         example="held",
     )
     trigger = Member(
-        IntegerField, ("The id of the trigger; null: the trigger was deleted."), GIVEN, nullable=True, example=1
+        IntegerField, "The id of the trigger; null: the trigger was deleted.", GIVEN, nullable=True, example=1
     )
     triggerName = Member(
-        CharField, ("The name of the trigger. `default` is the job's own schedule."), GIVEN, example="default"
+        CharField, "The name of the trigger. `default` is the job's own schedule.", GIVEN, example="default"
     )
     run = Member(
         UUIDField,

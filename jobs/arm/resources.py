@@ -51,7 +51,7 @@ def refuse_other_progress(properties: JsonObject) -> None:
     sent = properties.text("provisioningState", NAME_LENGTH)
     if sent is not None and sent.lower() != DONE.lower():
         properties.refuse(
-            "provisioningState", (f"must be {DONE}, the current value, or omitted, not {shorten_repr(sent)}")
+            "provisioningState", f"must be {DONE}, the current value, or omitted, not {shorten_repr(sent)}"
         )
 
 

@@ -37,7 +37,7 @@ class PolicySerializer(Answer, Document):
     )
     labels = Member(
         LabelsField,
-        ("A label selector. Resources that have all of these labels affect the job too."),
+        "A label selector. Resources that have all of these labels affect the job too.",
         default=dict,
         example={"rack": "r7"},
     )

@@ -140,7 +140,7 @@ class TransitionSerializer(Answer):
     at = Member(InstantField, "The time of the change, in UTC.", example="2026-01-05T07:00:00Z")
     status = Member(
         CharField,
-        ("The status after the change."),
+        "The status after the change.",
         lambda transition: transition.status.capitalize(),
         example="Scheduled",
     )
@@ -183,16 +183,16 @@ class NoticeSerializer(Answer):
     description = Member(CharField, "A description of the maintenance, for people.", example="New kernel")
     durationInSeconds = Member(
         IntegerField,
-        ("The duration of the interruption in seconds; 0: no interruption, -1: unknown."),
+        "The duration of the interruption in seconds; 0: no interruption, -1: unknown.",
         "duration_s",
         example=300,
     )
     eventSource = Member(
-        ChoiceField, ("The source of the notice."), "source", choices=Notice.Source.values, example="User"
+        ChoiceField, "The source of the notice.", "source", choices=Notice.Source.values, example="User"
     )
     approveWhenIdle = Member(
         BooleanField,
-        ("Whether the maintenance starts as soon as the last run on its resources has finished."),
+        "Whether the maintenance starts as soon as the last run on its resources has finished.",
         example=False,
     )
     endAfterDuration = Member(
@@ -214,7 +214,7 @@ class NoticeSerializer(Answer):
     announcedAt = Member(InstantField, "The time of the announcement, in UTC.", example="2026-01-05T07:00:00Z")
     startedAt = Member(
         InstantField,
-        ("The time at which the maintenance started, in UTC; null: it has not started."),
+        "The time at which the maintenance started, in UTC; null: it has not started.",
         nullable=True,
         example="2026-01-05T08:00:00Z",
     )
@@ -226,19 +226,19 @@ class NoticeSerializer(Answer):
     )
     endedAt = Member(
         InstantField,
-        ("The time at which the notice was completed or cancelled, in UTC; null: it is still open."),
+        "The time at which the notice was completed or cancelled, in UTC; null: it is still open.",
         nullable=True,
         example=None,
     )
     history = Member(
         TransitionSerializer,
-        ("The history of the notice, earliest first."),
+        "The history of the notice, earliest first.",
         lambda notice: notice.transitions.all(),
         many=True,
     )
     warnings = Member(
         ListField,
-        ("Warnings about an announcement with less advance notice than usual."),
+        "Warnings about an announcement with less advance notice than usual.",
         GIVEN,
         child=CharField(),
         example=[],
@@ -342,7 +342,7 @@ class Notices(HistoryViewSet):
         request=NoticeChange,
         examples=[
             OpenApiExample(
-                ("A later start and a longer duration"),
+                "A later start and a longer duration",
                 {"notBeforeSeconds": 7200, "durationInSeconds": 600},
                 request_only=True,
             )

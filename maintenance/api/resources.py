@@ -59,19 +59,17 @@ class ResourceSerializer(Answer):
     name = Member(CharField, "The name, case-sensitive.", example="db-2")
     scopeGroup = Member(
         CharField,
-        (
-            "The scope group. Resources of the same group see each other's notices. Empty: the resource sees its"
-            " own notices only."
-        ),
+        "The scope group. Resources of the same group see each other's notices. Empty: the resource sees its"
+        " own notices only.",
         example="databases",
     )
     labels = Member(LabelsField, "Names and values by which jobs select resources.", example={"rack": "r7"})
     lastSeenAt = Member(
-        InstantField, ("The time of the last poll, in UTC."), nullable=True, example="2026-01-05T08:00:00Z"
+        InstantField, "The time of the last poll, in UTC.", nullable=True, example="2026-01-05T08:00:00Z"
     )
     listening = Member(
         BooleanField,
-        ("Whether the resource has polled recently, within the time limit LISTENING_HOURS."),
+        "Whether the resource has polled recently, within the time limit LISTENING_HOURS.",
         GIVEN,
         example=True,
     )

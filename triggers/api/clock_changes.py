@@ -36,17 +36,15 @@ PARAMETERS = [
 class TouchedTriggerSerializer(Answer):
     trigger = Member(IntegerField, "The id of the trigger.", "id", example=2)
     triggerName = Member(
-        CharField, ("The name of the trigger. `default` is the job's own schedule."), "name", example="default"
+        CharField, "The name of the trigger. `default` is the job's own schedule.", "name", example="default"
     )
     job = Member(IntegerField, "The id of the job.", "job_id", example=1)
     jobName = Member(CharField, "The name of the job.", example="collect-orders")
     collectionName = Member(CharField, "The name of the collection.", example="nightly")
     effect = Member(
         ChoiceField,
-        (
-            "The effect on fire times that the clock change skips or repeats. `none`: they fire once, or an"
-            " interval continues evenly."
-        ),
+        "The effect on fire times that the clock change skips or repeats. `none`: they fire once, or an"
+        " interval continues evenly.",
         GIVEN,
         choices=EFFECTS,
         example="moved",
@@ -68,10 +66,8 @@ class ClockChangeSerializer(Answer):
     at = Member(InstantField, "The time of the clock change, in UTC.", example="2026-03-29T01:00:00Z")
     kind = Member(
         ChoiceField,
-        (
-            "The kind of clock change. `gap`: clocks go forward and skip wall times. `repeat`: clocks go back and"
-            " show wall times twice."
-        ),
+        "The kind of clock change. `gap`: clocks go forward and skip wall times. `repeat`: clocks go back and"
+        " show wall times twice.",
         lambda change: "gap" if change.is_gap else "repeat",
         choices=KINDS,
         example="gap",
@@ -111,10 +107,8 @@ class ClockChangesAnswer(Answer):
     )
     complete = Member(
         BooleanField,
-        (
-            f"Whether all triggers were examined. False: you have more than {MOST_TRIGGERS:,} active triggers, and"
-            " only the first ones were examined."
-        ),
+        f"Whether all triggers were examined. False: you have more than {MOST_TRIGGERS:,} active triggers, and"
+        " only the first ones were examined.",
         GIVEN,
         example=True,
     )

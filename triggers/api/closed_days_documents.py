@@ -186,13 +186,13 @@ class ComparisonRequest(ClosedDaysDocument):
 
 class ClosedDaysSerializer(Answer):
     id = Member(
-        IntegerField, ("The id of the calendar. It does not change when the calendar is renamed."), "pk", example=3
+        IntegerField, "The id of the calendar. It does not change when the calendar is renamed.", "pk", example=3
     )
     subscription = Member(
         UUIDField, "The id of the subscription.", "subscription_id", example="00000000-0000-0000-0000-000000000001"
     )
     name = Member(
-        CharField, ("The name, part of the URL, unique in the subscription, not case-sensitive."), example="germany"
+        CharField, "The name, part of the URL, unique in the subscription, not case-sensitive.", example="germany"
     )
     weekend = Member(
         ListField,
@@ -220,7 +220,7 @@ class ClosedDaysSerializer(Answer):
     )
     triggerCount = Member(
         IntegerField,
-        ("The number of triggers that name the calendar. `/api/triggers?closedDays=` lists them."),
+        "The number of triggers that name the calendar. `/api/triggers?closedDays=` lists them.",
         GIVEN,
         example=4,
     )
@@ -257,7 +257,7 @@ class MovedFireTimeSerializer(Answer):
     )
     to = Member(
         InstantField,
-        ("The fire time after the change, in UTC."),
+        "The fire time after the change, in UTC.",
         lambda moved: moved[1],
         example="2026-12-28T08:00:00Z",
     )
@@ -277,7 +277,7 @@ class TriggerChangesSerializer(Answer):
     addedCount = Member(IntegerField, "The number of added fire times.", "changes.added_count", example=0)
     removedCount = Member(IntegerField, "The number of removed fire times.", "changes.removed_count", example=1)
     movedCount = Member(
-        IntegerField, ("The number of fire times that move to another day."), "changes.moved_count", example=1
+        IntegerField, "The number of fire times that move to another day.", "changes.moved_count", example=1
     )
     added = Member(ListField, "The first added fire times.", "changes.added", child=InstantField(), example=[])
     removed = Member(
@@ -299,24 +299,24 @@ class TriggerChangesSerializer(Answer):
 class ComparisonAnswer(Answer):
     from_ = Member(
         InstantField,
-        ("The start of the comparison: the current time, in UTC."),
+        "The start of the comparison: the current time, in UTC.",
         "start",
         example="2026-01-05T08:00:00Z",
     )
     to = Member(
         InstantField,
-        (f"The end of the comparison, {COMPARED_DAYS} days after the start, in UTC."),
+        f"The end of the comparison, {COMPARED_DAYS} days after the start, in UTC.",
         "end",
         example="2027-02-09T08:00:00Z",
     )
     triggerCount = Member(IntegerField, "The number of triggers that name the calendar.", example=4)
     comparedCount = Member(
         IntegerField,
-        (f"The number of triggers that were compared: the oldest ones, at most {COMPARED_TRIGGERS}."),
+        f"The number of triggers that were compared: the oldest ones, at most {COMPARED_TRIGGERS}.",
         example=4,
     )
     complete = Member(
-        BooleanField, ("Whether all fire times of all triggers were compared."), "is_complete", example=True
+        BooleanField, "Whether all fire times of all triggers were compared.", "is_complete", example=True
     )
     triggers = Member(
         TriggerChangesSerializer, "The triggers whose fire times change or could not be compared completely.", many=True

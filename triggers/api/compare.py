@@ -48,7 +48,7 @@ class ChangedTimesSerializer(Answer):
 
 class MoveSerializer(Answer):
     from_ = Member(
-        InstantField, ("The fire time of the schedule `before`, in UTC."), "before", example="2026-01-05T09:00:00Z"
+        InstantField, "The fire time of the schedule `before`, in UTC.", "before", example="2026-01-05T09:00:00Z"
     )
     to = Member(InstantField, "The fire time of the schedule `after`, in UTC.", "after", example="2026-01-05T10:00:00Z")
 
@@ -68,15 +68,13 @@ class CompareAnswer(Answer):
     to = Member(InstantField, "The end of the compared window, excluded.", "end", example="2026-01-31T00:00:00Z")
     complete = Member(
         BooleanField,
-        (
-            f"Whether the whole window was compared. False: a schedule has more than {LIMIT:,} fire times, and the"
-            " comparison ends at `to`."
-        ),
+        f"Whether the whole window was compared. False: a schedule has more than {LIMIT:,} fire times, and the"
+        " comparison ends at `to`.",
         GIVEN,
         example=True,
     )
     unchanged = Member(
-        IntegerField, ("The number of fire times that both schedules have."), "unchanged_count", example=20
+        IntegerField, "The number of fire times that both schedules have.", "unchanged_count", example=20
     )
     added = Member(ChangedTimesSerializer, "The fire times that only the schedule `after` has.")
     removed = Member(ChangedTimesSerializer, "The fire times that only the schedule `before` has.")

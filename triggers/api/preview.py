@@ -60,10 +60,8 @@ class OccurrenceSerializer(Answer):
     at = Member(InstantField, "The fire time, in UTC.", GIVEN, example="2026-01-05T09:00:00Z")
     startsAt = Member(
         InstantField,
-        (
-            "The fire time plus jitter, in UTC. Present only for a schedule with jitter. The delay depends on the"
-            " trigger, therefore a saved trigger has other delays."
-        ),
+        "The fire time plus jitter, in UTC. Present only for a schedule with jitter. The delay depends on the"
+        " trigger, therefore a saved trigger has other delays.",
         required=False,
         example="2026-01-05T09:00:00Z",
     )
@@ -98,7 +96,7 @@ class PreviewAnswer(Answer):
     more = Member(BooleanField, "Whether there are further occurrences within the limits.", GIVEN, example=True)
     warnings = Member(
         ListField,
-        ("Warnings about valid parts of the schedule that may be unintended."),
+        "Warnings about valid parts of the schedule that may be unintended.",
         GIVEN,
         child=CharField(),
         example=[],

@@ -66,10 +66,8 @@ class TranslateAnswer(Answer):
     )
     cannotSay = Member(
         ListField,
-        (
-            "The features that the other format cannot express, each with its member. If there is also a"
-            " translation, it is an approximation."
-        ),
+        "The features that the other format cannot express, each with its member. If there is also a"
+        " translation, it is an approximation.",
         GIVEN,
         child=CharField(),
         example=["startTime: a cron expression has no start"],
@@ -82,7 +80,7 @@ class TranslateAnswer(Answer):
     )
     warnings = Member(
         ListField,
-        ("Warnings about valid parts of the schedule that may be unintended."),
+        "Warnings about valid parts of the schedule that may be unintended.",
         GIVEN,
         child=CharField(),
         example=[],

@@ -169,7 +169,7 @@ class TriggerSerializer(Answer):
     collectionName = Member(CharField, "The name of the collection.", "job__collection__name", example="nightly")
     name = Member(
         CharField,
-        (f"The name of the trigger. `{MAIN}` is the job's own schedule, which can be changed in the job only."),
+        f"The name of the trigger. `{MAIN}` is the job's own schedule, which can be changed in the job only.",
         example="last-friday",
     )
     format = Member(ChoiceField, "The format of the schedule.", choices=sorted(wire.PARSERS), example="quartz")
@@ -181,12 +181,12 @@ class TriggerSerializer(Answer):
     )
     enabled = Member(
         BooleanField,
-        ("Whether the trigger is enabled. A disabled trigger does not fire, and it does not catch up later."),
+        "Whether the trigger is enabled. A disabled trigger does not fire, and it does not catch up later.",
         example=True,
     )
     priority = Member(
         IntegerField,
-        ("The priority. If several triggers are due at the same time, the trigger with the lowest number fires first."),
+        "The priority. If several triggers are due at the same time, the trigger with the lowest number fires first.",
         example=1,
     )
     group = Member(CharField, "The queue of the runs.", example="default")
@@ -205,22 +205,20 @@ class TriggerSerializer(Answer):
     )
     misfireThreshold = Member(
         DurationField,
-        ("The delay after which a fire time is too late."),
+        "The delay after which a fire time is too late.",
         lambda row: durations.render(row["misfire_threshold"]),
         example="PT5M",
     )
     description = Member(
         CharField,
-        ("A description of the schedule, for people."),
+        "A description of the schedule, for people.",
         GIVEN,
         example="at 10:15 Europe/Berlin on the last Friday of each month",
     )
     nextFireAt = Member(
         InstantField,
-        (
-            "The next fire time, in UTC; null: the trigger, its job or its collection is stopped, or there are no"
-            " further fire times."
-        ),
+        "The next fire time, in UTC; null: the trigger, its job or its collection is stopped, or there are no"
+        " further fire times.",
         nullable=True,
         example="2026-01-30T09:15:00Z",
     )
@@ -237,7 +235,7 @@ class TriggerSerializer(Answer):
     )
     warnings = Member(
         ListField,
-        ("Warnings about valid parts of the schedule that may be unintended."),
+        "Warnings about valid parts of the schedule that may be unintended.",
         GIVEN,
         child=CharField(),
         example=[],
