@@ -9,6 +9,7 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.validation import validate_schema
 
 from scheduler_site import docs
+from tests.racing import at_once
 from tests.site.description import DESCRIPTION
 from tests.site.test_tenancy import API_ROUTES
 
@@ -171,7 +172,7 @@ def test_description_is_generated_once_for_each_format(api_of, monkeypatch):
     generated = []
     parse = SchemaGenerator.parse
     monkeypatch.setattr(SchemaGenerator, "parse", lambda *args: generated.append(args) or parse(*args))
-    docs.description.cache_clear()
+    docs.make_description.cache_clear()
 
     first = api_of().get("/api/schema?format=json")
     queries = ["version=1", "version=%0d%0aa:b", "lang=de", "lang=xx-yy", "a=1"]
@@ -179,6 +180,14 @@ def test_description_is_generated_once_for_each_format(api_of, monkeypatch):
 
     assert [(each.status_code, each.content == first.content) for each in others] == [(200, True)] * len(queries)
     assert len(generated) == 1
+
+
+def test_description_is_made_once_for_requests_that_arrive_together():
+    docs.make_description.cache_clear()
+
+    raised = at_once(*[lambda: docs.description(docs.OpenApiJsonRenderer2)] * 3)
+
+    assert (raised, docs.make_description.cache_info().misses) == ([], 1)
 
 
 @pytest.mark.parametrize("path", ["/api/docs", "/api/docs/"])
