@@ -1,8 +1,10 @@
 """A whole installation in separate processes, as `make run` starts it."""
 
+import fcntl
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,8 +12,9 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from http.cookiejar import CookieJar
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit, urlunsplit
@@ -49,17 +52,40 @@ def own_database() -> Iterator[dict[str, str]]:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
+def migrate_once(folder: Path) -> Path:
+    """Return the path of a SQLite database with all tables and no rows.
+
+    The first of the processes that call this with the same folder creates it.
+    """
+    folder.mkdir(exist_ok=True)
+    data_dir = folder / "data"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not data_dir.exists():
+            variables = {"DATA_DIR": str(data_dir), "DJANGO_SETTINGS_MODULE": "scheduler_site.settings"}
+            command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+            subprocess.run(command, cwd=BASE_DIR, env=os.environ | variables, check=True)
+    return data_dir / "quando.sqlite3"
+
+
 @dataclass(kw_only=True)
 class Installation:
-    """An installation that starts when it is created, with the id of the default subscription and an owner's token."""
+    """An installation that starts when it is created, with the id of the default subscription and an owner's token.
+
+    A new data folder begins with a copy of `database`, if there is one; otherwise the start migrates an empty database.
+    """
 
     data_dir: Path
     log: Path
+    database: Path | None = None
     environment: dict[str, str] = field(default_factory=dict)
     command: tuple[str, ...] = LAUNCHER
     subscription_id = SUBSCRIPTION_ID
 
     def __post_init__(self):
+        if self.database and not self.data_dir.exists():
+            self.data_dir.mkdir(mode=0o700)
+            shutil.copy(self.database, self.data_dir)
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.variables = os.environ | {
@@ -145,21 +171,26 @@ class Installation:
         self.request("DELETE", path)
         assert eventually(lambda: self.request("GET", path)[0] == 404, within=60)
 
-    @property
+    @cached_property
     def token(self) -> str:
-        if not hasattr(self, "_token"):
-            self._token = self.manage(
-                *("create_token", self.variables["ADMIN_USERNAME"] or "admin"),
-                *("--name", "live tests", "--role", "owner"),
-            ).strip()
-        return self._token
+        username = self.variables["ADMIN_USERNAME"] or "admin"
+        return self.manage("create_token", username, "--name", "live tests", "--role", "owner").strip()
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Return True if the process runs; a zombie does not."""
+    with suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 @contextmanager
-def running(folder: Path, **environment: str) -> Iterator[Installation]:
+def running(folder: Path, database: Path | None, **environment: str) -> Iterator[Installation]:
     """Yield an installation that is ready, with its data and log in `folder` and its own database."""
-    with own_database() as database:
-        installation = Installation(data_dir=folder / "data", log=folder / "log", environment=database | environment)
+    with own_database() as address:
+        installation = Installation(
+            data_dir=folder / "data", log=folder / "log", database=database, environment=address | environment
+        )
         try:
             yield installation.wait_until_ready()
         finally:
