@@ -134,8 +134,7 @@ def test_killed_processes_are_started_again(launch, target):
     assert eventually(lambda: accepts_connections(installation), within=60)
     start_call(installation, f"{target.url}/ok")
     assert target.wait_for("/ok")
-    password = re.search(r"Password +([\w-]{16})$", installation.logs, re.MULTILINE)[1]
-    assert "The worker process was started again" in installation.sign_in("ada", password)("/admin/")
+    assert "The worker process was started again" in installation.sign_in("ada", installation.password)("/admin/")
     processes = installation.processes()
     assert installation.stop(signal.SIGTERM) == 0
     assert not any(map(is_alive, processes))

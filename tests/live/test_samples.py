@@ -70,7 +70,7 @@ def test_sample_job_that_always_fails_is_shown_as_failing(demo):
     error_run = failed()["errorRun"]
     assert eventually(lambda: demo.request("GET", f"/api/runs/{error_run}")[1]["state"] == "succeeded")
     job = rows_by_job(demo, "/api/jobs")["partner-that-is-down"]
-    page = demo.sign_in("admin", re.search(r"Password   (\S+)\n", demo.logs)[1])(f"/admin/jobs/job/{job['id']}/")
+    page = demo.sign_in("admin", demo.password)(f"/admin/jobs/job/{job['id']}/")
 
     assert (job["executionCount"], job["failureCount"], job["faultedCount"]) == (3, 3, 1)
     assert "0 % of 1 due run succeeded" in page
