@@ -1,9 +1,12 @@
+import os
 import re
 import signal
+from contextlib import AbstractContextManager
+from pathlib import Path
 
 import pytest
 
-from tests.live.installation import COLLECTION, VERSION, Installation, own_database, running
+from tests.live.installation import COLLECTION, VERSION, Installation, migrate_once, own_database, running
 
 # tests in the background of a shell ignore Ctrl-C, and so would all processes that they start
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -15,23 +18,45 @@ def fixed_start():
 
 
 @pytest.fixture(scope="session")
-def live(tmp_path_factory):
+def migrated_database(tmp_path_factory) -> Path | None:
+    """The SQLite database that new installations begin with; the workers of a test run share it."""
+    if os.environ.get("DATABASE_URL"):
+        return None
+    folder = tmp_path_factory.getbasetemp()
+    return migrate_once((folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "migrated")
+
+
+@pytest.fixture(scope="session")
+def run_installation(tmp_path_factory, migrated_database):
+    """Return a function whose result is a context: in it, an installation with these variables runs."""
+
+    def run(name: str, **environment: str) -> AbstractContextManager[Installation]:
+        return running(tmp_path_factory.mktemp(name), migrated_database, **environment)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def live(run_installation):
     """A running installation: web, worker, beat and broker, with an empty default subscription owned by `ada`."""
-    with running(tmp_path_factory.mktemp("live")) as installation:
+    with run_installation("live") as installation:
         yield installation
 
 
 @pytest.fixture
-def launch(tmp_path):
-    """Return a function that starts an installation; each ends with the test at the latest."""
+def launch(tmp_path, migrated_database):
+    """Return a function that starts an installation; each ends with the test at the latest.
+
+    An installation with another `data_dir` migrates an empty database.
+    """
     started = []
-    with own_database() as database:
+    with own_database() as address:
 
         def start(**fields) -> Installation:
-            fields["environment"] = database | fields.pop("environment", {})
-            started.append(
-                Installation(**{"data_dir": tmp_path / "data", "log": tmp_path / f"{len(started)}.log"} | fields)
-            )
+            fields["environment"] = address | fields.pop("environment", {})
+            if "data_dir" not in fields:
+                fields |= {"data_dir": tmp_path / "data", "database": migrated_database}
+            started.append(Installation(log=tmp_path / f"{len(started)}.log", **fields))
             return started[-1]
 
         yield start

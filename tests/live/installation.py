@@ -1,8 +1,11 @@
 """A whole installation in separate processes, as `make run` starts it."""
 
+import base64
+import fcntl
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,8 +13,9 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from http.cookiejar import CookieJar
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit, urlunsplit
@@ -49,17 +53,40 @@ def own_database() -> Iterator[dict[str, str]]:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
+def migrate_once(folder: Path) -> Path:
+    """Return the path of a SQLite database with all tables and no rows.
+
+    The first of the processes that call this with the same folder creates it.
+    """
+    folder.mkdir(exist_ok=True)
+    data_dir = folder / "data"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not data_dir.exists():
+            variables = {"DATA_DIR": str(data_dir), "DJANGO_SETTINGS_MODULE": "scheduler_site.settings"}
+            command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+            subprocess.run(command, cwd=BASE_DIR, env=os.environ | variables, check=True)
+    return data_dir / "quando.sqlite3"
+
+
 @dataclass(kw_only=True)
 class Installation:
-    """An installation that starts when it is created, with the id of the default subscription and an owner's token."""
+    """An installation that starts when it is created, with the id of the default subscription and an owner's token.
+
+    A new data folder begins with a copy of `database`, if there is one; otherwise the start migrates an empty database.
+    """
 
     data_dir: Path
     log: Path
+    database: Path | None = None
     environment: dict[str, str] = field(default_factory=dict)
     command: tuple[str, ...] = LAUNCHER
     subscription_id = SUBSCRIPTION_ID
 
     def __post_init__(self):
+        if self.database and not self.data_dir.exists():
+            self.data_dir.mkdir(mode=0o700)
+            shutil.copy(self.database, self.data_dir)
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.variables = os.environ | {
@@ -113,16 +140,18 @@ class Installation:
         command = [sys.executable, "manage.py", *arguments]
         return subprocess.Popen(command, cwd=BASE_DIR, env=self.variables, stdout=subprocess.PIPE)
 
-    def request(self, method: str, path: str, document: object = None) -> tuple[int, dict]:
-        """Call the installation with the token; return status and JSON."""
+    def request(
+        self, method: str, path: str, document: object = None, authorization: str | None = None
+    ) -> tuple[int, dict]:
+        """Call the installation, by default with the token; return status and JSON."""
         request = urllib.request.Request(
             self.url + path,
             method=method,
-            headers={"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"},
+            headers={"Authorization": authorization or f"Bearer {self.token}", "Content-Type": "application/json"},
             data=None if document is None else json.dumps(document).encode(),
         )
         try:
-            with urllib.request.urlopen(request, timeout=10) as response:
+            with urllib.request.urlopen(request, timeout=60) as response:  # the first one may wait for the start
                 return response.status, json.loads(response.read() or "null")
         except urllib.error.HTTPError as error:
             with error:
@@ -146,20 +175,35 @@ class Installation:
         assert eventually(lambda: self.request("GET", path)[0] == 404, within=60)
 
     @property
+    def password(self) -> str:
+        """The password of the first user; a later start with the same data folder does not show it."""
+        generated = re.search(r"Password +([\w-]{16})$", self.logs, re.MULTILINE)
+        return generated[1] if generated else self.environment["ADMIN_PASSWORD"]
+
+    @cached_property
     def token(self) -> str:
-        if not hasattr(self, "_token"):
-            self._token = self.manage(
-                *("create_token", self.variables["ADMIN_USERNAME"] or "admin"),
-                *("--name", "live tests", "--role", "owner"),
-            ).strip()
-        return self._token
+        """A token of the first user, made with the password: a request takes less time than a management command."""
+        user = f"{self.variables['ADMIN_USERNAME'] or 'admin'}:{self.password}"
+        basic = f"Basic {base64.b64encode(user.encode()).decode()}"
+        status, answer = self.request("POST", "/api/tokens", {"name": "live tests"}, basic)
+        assert status == 201, answer
+        return answer["token"]
+
+
+def is_alive(process: psutil.Process) -> bool:
+    """Return True if the process runs; a zombie does not."""
+    with suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 @contextmanager
-def running(folder: Path, **environment: str) -> Iterator[Installation]:
+def running(folder: Path, database: Path | None, **environment: str) -> Iterator[Installation]:
     """Yield an installation that is ready, with its data and log in `folder` and its own database."""
-    with own_database() as database:
-        installation = Installation(data_dir=folder / "data", log=folder / "log", environment=database | environment)
+    with own_database() as address:
+        installation = Installation(
+            data_dir=folder / "data", log=folder / "log", database=database, environment=address | environment
+        )
         try:
             yield installation.wait_until_ready()
         finally:

@@ -5,17 +5,17 @@ import json
 import pytest
 
 from tests.live.actions.jobs import IN_A_YEAR, request_json, wait_for_run
-from tests.live.installation import COLLECTION, VERSION, running
+from tests.live.installation import COLLECTION, VERSION
 from tests.peers.server import Answer
 
 OTHERS = COLLECTION.format("to-be-deleted") + VERSION
 
 
-@pytest.fixture(scope="module")
-def live(tmp_path_factory):
-    with running(tmp_path_factory.mktemp("following"), EGRESS_ALLOW="127.0.0.0/8") as installation:
-        yield installation
-    assert "Traceback" not in installation.logs
+@pytest.fixture(autouse=True)
+def logs_without_traceback(live):
+    earlier = len(live.logs)
+    yield
+    assert "Traceback" not in live.logs[earlier:]
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.live.installation import Installation, running
+from tests.live.installation import Installation
 from tests.peers.server import eventually
 
 NAME = "MINT.CHARGE_DAILY@@@management-server@@@DEFAULT"
@@ -19,8 +19,8 @@ STANDS_FOR = "Stands for 'Daily charges', which recomputes the hourly totals, an
 
 
 @pytest.fixture(scope="module")
-def live(tmp_path_factory):
-    with running(tmp_path_factory.mktemp("mint"), ADMIN_PASSWORD=PASSWORD, EGRESS_ALLOW="127.0.0.0/8") as installation:
+def live(run_installation):
+    with run_installation("mint", ADMIN_PASSWORD=PASSWORD, EGRESS_ALLOW="127.0.0.0/8") as installation:
         installation.manage("shell", "-c", SET_EMAIL)
         assert installation.manage("load_mint_jobs") == "20 created, 0 were there already\n"
         yield installation

@@ -7,13 +7,13 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.live.installation import BASE_DIR, running
+from tests.live.installation import BASE_DIR, READY
 from tests.peers.server import eventually
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    with running(tmp_path_factory.mktemp("demo"), DEMO="1", ADMIN_USERNAME="") as installation:
+def demo(run_installation):
+    with run_installation("demo", DEMO="1", ADMIN_USERNAME="") as installation:
         yield installation
 
 
@@ -70,7 +70,7 @@ def test_sample_job_that_always_fails_is_shown_as_failing(demo):
     error_run = failed()["errorRun"]
     assert eventually(lambda: demo.request("GET", f"/api/runs/{error_run}")[1]["state"] == "succeeded")
     job = rows_by_job(demo, "/api/jobs")["partner-that-is-down"]
-    page = demo.sign_in("admin", re.search(r"Password   (\S+)\n", demo.logs)[1])(f"/admin/jobs/job/{job['id']}/")
+    page = demo.sign_in("admin", demo.password)(f"/admin/jobs/job/{job['id']}/")
 
     assert (job["executionCount"], job["failureCount"], job["faultedCount"]) == (3, 3, 1)
     assert "0 % of 1 due run succeeded" in page
@@ -84,12 +84,18 @@ def test_welcome_message_shows_the_address_and_the_allowed_networks(demo):
     assert "Stop       Ctrl-C\n" in demo.logs
 
 
+def test_welcome_message_is_the_first_output_of_the_launcher(demo):
+    before = demo.logs.partition(READY)[0].splitlines()
+
+    assert [line for line in before if line.strip() and " | " not in line] == []
+
+
 def test_logs_contain_no_traceback(demo):
     assert "Traceback" not in demo.logs
 
 
-def test_installation_that_cannot_call_itself_omits_samples(tmp_path):
-    with running(tmp_path, DEMO="1", ADMIN_USERNAME="", EGRESS_ALLOW="") as installation:
+def test_installation_that_cannot_call_itself_omits_samples(run_installation):
+    with run_installation("alone", DEMO="1", ADMIN_USERNAME="", EGRESS_ALLOW="") as installation:
         assert "The samples that call this installation are left out: 127.0.0.1 is a loopback" in installation.logs
         assert "Calls      may go to public addresses\n" in installation.logs
         assert set(rows_by_job(installation, "/api/collections")) == {"monetization"}

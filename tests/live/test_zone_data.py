@@ -50,6 +50,7 @@ def test_beats_that_start_together_recompute_stored_times_once(launch, further_b
     second = launch(environment={"PYTHONTZPATH": str(new.path)})
     logs = [second.log, *(further_beat(second) for _ in range(2))]
     second.wait_until_ready()
+    second.token = first.token
 
     assert eventually(lambda: [each["state"] for each in operations(second)] == ["succeeded"], within=60), second.logs
     assert send(second, "GET", f"/api/triggers/{trigger['id']}")["nextFireAt"] == f"{year}-01-10T00:00:00Z"

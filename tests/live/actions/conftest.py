@@ -5,7 +5,6 @@ from collections.abc import Callable
 import pytest
 
 from tests.live.actions.jobs import BUS_KEY, CLIENT_SECRET, IN_A_YEAR, NAMES, Job, request_json
-from tests.live.installation import running
 from tests.peers import azurite
 from tests.peers.oauth import TokenAuthority
 from tests.peers.service_bus import ServiceBus
@@ -24,7 +23,7 @@ def tokens():
 
 
 @pytest.fixture(scope="package")
-def live(bus, tokens, storage_port, tmp_path_factory):
+def live(bus, tokens, storage_port, run_installation):
     """An installation that uses the peers as its services."""
     services = {
         "SERVICE_BUS_URL": bus.address,
@@ -32,7 +31,7 @@ def live(bus, tokens, storage_port, tmp_path_factory):
         "STORAGE_QUEUE_URL": azurite.address(storage_port),
         "EGRESS_ALLOW": "127.0.0.0/8",
     }
-    with running(tmp_path_factory.mktemp("actions"), **services) as installation:
+    with run_installation("actions", **services) as installation:
         yield installation
     assert "Traceback" not in installation.logs
 
