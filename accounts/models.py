@@ -1,4 +1,4 @@
-"""People, subscriptions (the tenants), memberships, invitations and API tokens."""
+"""People, subscriptions (the tenants), memberships with their roles, invitations and API tokens."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""The dashboard: health of the scheduler, failed runs, running runs, and the runs of the next hours.
+"""The home page: health of the scheduler, failed, overdue and running runs, outages, and the runs of the next hours.
 
 It makes a fixed number of queries for any number of jobs and runs: the database counts, and every list has a maximum
 length.  The health line is about the whole installation; for viewers who are not staff it names only queues in which

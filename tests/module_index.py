@@ -47,7 +47,7 @@ def section() -> str:
 
 def page() -> str:
     """Return the page with the present list."""
-    return PAGE.read_text().partition(HEADING)[0] + section()
+    return PAGE.read_text().partition(HEADING)[0].rstrip() + "\n\n" + section()
 
 
 if __name__ == "__main__":
