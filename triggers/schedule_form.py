@@ -1,9 +1,10 @@
 """The schedule of a job or a trigger in a form: the fields of one tab of the schedule editor, and their document."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, time
 from functools import cached_property
 from typing import Any, Self
 from uuid import UUID
@@ -39,7 +40,8 @@ RECOGNIZED = {  # formats of texts that can be pasted, as an adjective and a nou
 }
 ALSO_VALUES = ("once", "simple")  # formats whose texts are values of other fields too: a time and a duration
 TEXTS = ("expression", "rrule", "time_zone")  # fields whose text is the value of their member
-BUTTONS = ("_use", "_recognize", "_pasted")  # names of the buttons of the editor, and of a pasted text
+PASTED, PASTED_INTO = "_pasted", "_pasted_into"  # a pasted text, and the field that gets it
+BUTTONS = ("_use", "_recognize", "_undo", PASTED, PASTED_INTO)  # names of buttons of the editor, and those of a paste
 LONGEST_SHOWN = 80  # characters of a pasted text that a note shows
 
 
@@ -66,6 +68,7 @@ class ScheduleForm(forms.Form):
     opened: Opened
     _document: dict[str, Any] | None = None
     _corrections: Sequence[Offer] = ()
+    fields_before = ""  # JSON of the fields that a recognized text has replaced
     offers_none = False  # True: the job may have no schedule
 
     tab = forms.CharField(widget=forms.HiddenInput)
@@ -244,7 +247,7 @@ class ScheduleForm(forms.Form):
             text = self[name].data if name in self.errors else None
             document = _recognize_elsewhere(text, self.tab_name) if isinstance(text, str) else None
             opened = self._open_recognized(document) if document else None
-            if opened and opened.tab != self.tab_name:
+            if opened and not (opened.tab == self.tab_name and self._is_value(text, name, opened.values)):
                 yield Offer(name, "_recognize", name, f"Open in {TABS[opened.tab].title}")
 
     # Changes of the tab
@@ -252,16 +255,18 @@ class ScheduleForm(forms.Form):
     def after_button(self, post: Mapping[str, str], tab: str = "") -> Self | None:
         """Return the bound form after a link or a button of the schedule editor was used; None: none was used.
 
-        A pasted text that opens no other tab counts as none.
+        A pasted text that is just the value of its field counts as none.
         """
         if tab:
             return self.in_tab(tab, self.now)
         if "_use" in post:
             name, _, value = post["_use"].partition(":")
             return self.with_value(name, value)
+        if "_undo" in post:
+            return self.with_fields(post["_undo"])
         if "_recognize" in post:
-            return self.recognized(post.get(post["_recognize"], "")) or self
-        return self.recognized(post["_pasted"]) if "_pasted" in post else None
+            return self.recognized(post.get(post["_recognize"], ""), post["_recognize"]) or self
+        return self.recognized(post[PASTED], post.get(PASTED_INTO, "")) if PASTED in post else None
 
     def in_tab(self, name: str, now: datetime) -> Self:
         """Return the bound form with the tab `name` open, and the schedule that was posted translated."""
@@ -274,17 +279,54 @@ class ScheduleForm(forms.Form):
         document = None if is_untouched else self.written_schedule()
         return self._reopened(change_tab(document, name, now), keeps_common=document is None)
 
-    def recognized(self, text: str) -> Self | None:
-        """Return the bound form with the schedule that a pasted text means; None: it opens no other tab."""
+    def recognized(self, text: str, name: str = "") -> Self | None:
+        """Return the bound form with the schedule that a text in the field `name` means.
+
+        None: it means none, or only a value of this field.
+        """
         document = _recognize_elsewhere(text, self.tab_name)
         if document is None:
             return None
         opened = self._open_recognized(document)
-        if opened.tab == self.tab_name:
+        if opened.tab == self.tab_name and self._is_value(text, name, opened.values):
             return None
         shown = text.strip() if len(text.strip()) <= LONGEST_SHOWN else f"{text.strip()[:LONGEST_SHOWN]}…"
-        note = f"Recognized {RECOGNIZED[document['format']]}: {shown}"
-        return self._reopened(Opened(opened.tab, opened.values, note), keeps_common=True)
+        note, values = f"Recognized {RECOGNIZED[document['format']]}: {shown}", opened.values
+        if document["format"] == "rrule" and "start" not in document:
+            values = {**values, "event_start": self._first_occurrence()}
+            note = f"{note}. The text has no first occurrence: check it."
+        form = self._reopened(Opened(opened.tab, values, note), keeps_common=True)
+        form.fields_before = json.dumps({each: self.data.getlist(each) for each in WHEN_FIELDS if each in self.data})
+        return form
+
+    def _is_value(self, text: str, name: str, values: Mapping[str, Any]) -> bool:
+        """Return True if a text is the value of the main field of the tab, and the schedule says nothing else."""
+        main = self.tab_form.main
+        said = {each for each, value in values.items() if value not in (None, "", [], self.fields[each].initial)}
+        return name in ("", main) and said == {main} and str(values[main]).lower() == " ".join(text.lower().split())
+
+    def _first_occurrence(self) -> datetime:
+        """Return the first occurrence in the form, or else the start of today in its zone."""
+        if found := self.cleaned_data.get("event_start"):
+            return found
+        zone = self.tab_form.zone if isinstance(self.tab_form, CommonForm) else timezone.get_current_timezone()
+        return datetime.combine(self.now.astimezone(zone).date(), time.min)
+
+    def with_fields(self, text: str) -> Self:
+        """Return the bound form with the fields of the schedule as they were before a text was recognized."""
+        data: QueryDict = self.data.copy()  # type: ignore[attr-defined]  # a form is edited after a request
+        try:
+            before = json.loads(text)
+        except (ValueError, RecursionError):
+            return self
+        if not isinstance(before, Mapping):
+            return self
+        for name in WHEN_FIELDS:
+            values = before.get(name)
+            data.setlist(name, [each for each in values if isinstance(each, str)] if isinstance(values, list) else [])
+            if not data.getlist(name):
+                del data[name]
+        return self.posted_again(data)
 
     def with_value(self, name: str, value: str) -> Self:
         """Return the bound form with another text in a field of the tab."""

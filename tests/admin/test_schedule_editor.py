@@ -434,6 +434,75 @@ def test_other_pasted_text_changes_nothing(browser, collection, text):
     assert (response.status_code, response.content) == (204, b"")
 
 
+AZURE = '{"recurrence": {"frequency": "Week", "schedule": {"weekDays": ["Monday"], "hours": [9], "minutes": [30]}}}'
+LINES = "DTSTART;TZID=Europe/Berlin:20270607T100000\nRRULE:FREQ=DAILY"
+
+
+@pytest.mark.parametrize(
+    "tab, name, text, values",
+    [
+        ("simple", "times", AZURE, {"frequency": "Week", "times": "09:30", "week_days": ["Monday"]}),
+        ("cron", "skips", "30 9 * * 1-5", {"expression": "30 9 * * 1-5", "skips": ""}),
+        ("cron", "expression", "0 3 * * * /usr/bin/backup", {"expression": "0 3 * * *"}),
+        ("cron", "expression", "CRON_TZ=Europe/Berlin\n@daily", {"expression": "@daily", **BERLIN}),
+        ("rrule", "rrule", LINES, {"rrule": "FREQ=DAILY", "event_start": "2027-06-07T10:00:00", **BERLIN}),
+    ],
+)
+def test_schedule_pasted_into_its_own_tab_fills_the_fields(browser, collection, tab, name, text, values):
+    posted = form_of(browser, f"{ADD}?tab={tab}") | {"_pasted": text, "_pasted_into": name}
+
+    form = browser.post(SCHEDULE, posted).context["form"]
+
+    assert form["tab"].value() == tab
+    assert {each: form[each].value() or "" for each in values} == values
+    assert form.opened.note.startswith("Recognized ")
+
+
+@pytest.mark.parametrize("tab, text", [("cron", "30 9  * * MON-FRI"), ("rrule", "FREQ=DAILY"), ("cron", "@Daily")])
+def test_value_pasted_into_its_own_field_is_only_inserted(browser, collection, tab, text):
+    name = TABS[tab].main
+
+    response = browser.post(
+        SCHEDULE, form_of(browser, f"{ADD}?tab={tab}") | {"_pasted": text, "_pasted_into": name}
+    )
+
+    assert response.status_code == 204
+
+
+def test_pasted_rule_without_a_start_begins_today(browser, collection):
+    posted = form_of(browser, ADD) | {"time_zone": "Pacific/Auckland", "_pasted": "RRULE:FREQ=DAILY;BYHOUR=9"}
+
+    form = browser.post(SCHEDULE, posted).context["form"]
+
+    assert form["event_start"].value() == "2026-11-05T00:00:00"
+    assert form.opened.note.endswith("The text has no first occurrence: check it.")
+    assert form.is_valid() or not set(form.errors) & set(form.tab_form.fields)
+
+
+def test_recognized_text_is_undone(browser, collection):
+    typed = {"frequency": "Week", "week_days": ["Monday", "Friday"], "times": "09:30", "skips": "2026-12-24", **BERLIN}
+    posted = form_of(browser, ADD) | typed
+
+    pasted = browser.post(SCHEDULE, posted | {"_pasted": "CRON_TZ=Asia/Tokyo\n@daily"})
+    form = pasted.context["form"]
+    changed = posted | {"tab": "cron", "expression": "@hourly", "time_zone": "UTC", "_undo": form.fields_before}
+    undone = browser.post(SCHEDULE, changed).context["form"]
+
+    assert 'name="_undo"' in pasted.text
+    assert undone["tab"].value() == "simple"
+    assert {name: undone[name].value() for name in typed} == typed
+    assert undone.opened.note == "" == undone.fields_before
+
+
+@pytest.mark.parametrize("text", [*GARBAGE, "[]", '{"tab": 5}', '{"tab": ["simple", 5], "times": {}}', "[" * 9_999])
+def test_damaged_text_to_undo_opens_a_tab(browser, collection, text):
+    fields = urlencode({"tab": "cron", "expression": "@daily", "_undo": text}, errors="surrogatepass").encode()
+
+    response = browser.post(SCHEDULE, fields, content_type="application/x-www-form-urlencoded")
+
+    assert response.status_code == 200
+
+
 # Robustness, and the zone of a new schedule
 
 
