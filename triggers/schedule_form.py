@@ -15,14 +15,17 @@ from django.utils import timezone
 from django.utils.text import capfirst
 
 from api.errors import RequestError
+from jobs import action_text
 from jobs.forms.fields import field_for_path
 from recurrence.wire import WireError
-from recurrence.wire.corrections import suggest_correction
+from recurrence.wire.corrections import suggest_correction, with_correction
 from recurrence.wire.recognition import recognize
 from triggers import closed_days
 from triggers.definitions import has_same_rule, schedule_document, split_schedule
 from triggers.editor.common import CommonForm, TabForm
+from triggers.editor.corrections import likely_text, with_known_names
 from triggers.editor.tabs import JSON, NONE, SIMPLE, TABS, WHEN_FIELDS, Opened, change_tab, open_document
+from triggers.editor.text_tabs import FORMAT
 from triggers.first_run import with_start_time
 from triggers.models import ClosedDays, Trigger
 
@@ -135,6 +138,7 @@ class ScheduleForm(forms.Form):
         if tab.zone_error:
             written = {"format": tab.formats[0], "timeZone": self["time_zone"].data}
             self._offer_correction("time_zone", written, tab.zone_error)
+        self._offer_likely_texts()
         if "schedule_json" in tab.fields and "schedule_json" in self.cleaned_data:
             self._clean_json(tab)
         if self.has_valid_schedule:
@@ -147,7 +151,19 @@ class ScheduleForm(forms.Form):
         try:
             self.cleaned_data["schedule_json"] = tab.clean_schedule_json()  # type: ignore[attr-defined]
         except forms.ValidationError as error:
+            written = self.cleaned_data["schedule_json"]
             self.add_error("schedule_json", error)
+            if document := with_known_names({"format": FORMAT} | written):
+                self._offer("schedule_json", action_text.written(document), "Use the names that are known")
+
+    def _offer_likely_texts(self) -> None:
+        for name, field in self.tab_form.fields.items():
+            text = self[name].data if name in self.errors else None
+            if isinstance(text, str) and (found := likely_text(field, text)):
+                self._offer(name, found, f"Use {found}")
+
+    def _offer(self, name: str, value: str, label: str) -> None:
+        self._corrections = [*self._corrections, Offer(name, "_use", f"{name}:{value}", label)]
 
     @property
     def has_valid_schedule(self) -> bool:
@@ -216,13 +232,18 @@ class ScheduleForm(forms.Form):
             self._offer_correction(name, self._document, error)
 
     def _offer_correction(self, name: str, document: Mapping[str, Any], error: WireError) -> None:
-        """Offer the likely value of a field whose text is a member of `document`."""
-        if name not in TEXTS:
+        """Offer the likely value of a member of `document`, if its text or the document is the value of a field."""
+        if name not in (*TEXTS, "schedule_json"):
             return
-        correction = suggest_correction(*split_schedule(document), error)
-        if correction:
-            value = str(correction.value)
-            self._corrections = [*self._corrections, Offer(name, "_use", f"{name}:{value}", f"Use {value}")]
+        format, definition = split_schedule(document)
+        correction = suggest_correction(str(format), definition, error)
+        if correction is None:
+            return
+        value, label = str(correction.value), f"Use {correction.value}"
+        if name == "schedule_json":
+            corrected = {"format": format, **with_correction(definition, correction)}
+            value, label = action_text.written(corrected), f"{label} as {correction.path}"
+        self._offer(name, value, label)
 
     def locate_error(self, error: WireError | RequestError) -> tuple[str | None, str]:
         raise NotImplementedError

@@ -1,6 +1,7 @@
 """The schedule editor in the forms of jobs and triggers: tabs, translation, corrections and stored documents."""
 
 import html
+import json
 from urllib.parse import urlencode
 
 import pytest
@@ -375,6 +376,100 @@ def test_correction_is_offered_beside_the_error_and_applied_without_saving(brows
     save(browser, ADD, **fields | {"expression": applied["expression"].value()})
 
 
+CRON = {"tab": "cron", "expression": "0 9 * * *"}
+
+
+@pytest.mark.parametrize(
+    "fields, field, value",
+    [
+        ({"times": "9am; 17h00"}, "times", "09:00, 17:00"),
+        (CRON | {"jitter": "10 min"}, "jitter", "PT10M"),
+        (CRON | {"jitter": "1h 30m"}, "jitter", "PT1H30M"),
+        (CRON | {"skips": "24.12.2026, 12/31/2026"}, "skips", "2026-12-24, 2026-12-31"),
+        (CRON | {"skips": "3/4/2026"}, "skips", None),  # March or April
+        (CRON | {"extras": "24.12.2026 9.30"}, "extras", "2026-12-24 09:30"),
+        (CRON | {"extras": "24.12.2026"}, "extras", None),
+        (CRON | {"start": "2027/1/31 8 pm"}, "start", "2027-01-31 20:00"),
+        (CRON | {"end": "31.2.2027 8:00"}, "end", None),
+        ({"tab": "once", "at": "31.1.2027, 8:00"}, "at", "2027-01-31 08:00"),
+        (SUNSET | {"offset": "-45 minutes"}, "offset", "-PT45M"),
+    ],
+)
+def test_texts_of_dates_times_and_durations_are_corrected(browser, collection, fields, field, value):
+    posted = form_of(browser, f"{ADD}?tab={fields.get('tab', 'simple')}") | fields
+
+    form = browser.post(ADD, posted).context["form"]
+
+    expected = [] if value is None else [(field, "_use", f"{field}:{value}", f"Use {value}")]
+    assert [(each.field, each.button, each.value, each.label) for each in form.offers] == expected
+    if value:
+        applied = browser.post(SCHEDULE, posted | {"_use": f"{field}:{value}"}).context["form"]
+        assert (field in applied.errors, applied[field].value()) == (False, value)
+
+
+@pytest.mark.parametrize(
+    "text, label, corrected",
+    [
+        (
+            '{"format": "quartz", "expression": "0 15 10 * * *", "jitter": "PT1M"}',
+            "Use 0 15 10 * * ? as expression",
+            {"format": "quartz", "expression": "0 15 10 * * ?", "jitter": "PT1M"},
+        ),
+        (
+            '{"recurrence": {"frequency": "Week", "schedule": {"weekDays": ["Mondey"]}}}',
+            "Use Monday as recurrence.schedule.weekDays[0]",
+            {"format": "azure", "recurrence": {"frequency": "Week", "schedule": {"weekDays": ["Monday"]}}},
+        ),
+        (
+            '{"format": "crom", "expresion": "@daily"}',
+            "Use the names that are known",
+            {"format": "cron", "expression": "@daily"},
+        ),
+        ('{"format": "sundial"}', None, None),
+        ('{"format": "cron", "expression": "@daily", "colour": 1}', None, None),
+    ],
+)
+def test_json_is_corrected(browser, collection, text, label, corrected):
+    posted = form_of(browser, f"{ADD}?tab=json") | {
+        "name": "extra",
+        "uri": "http://127.0.0.1:9/",
+        "schedule_json": text,
+    }
+
+    form = browser.post(ADD, posted).context["form"]
+
+    assert "schedule_json" in form.errors
+    assert [each.label for each in form.offers] == ([label] if label else [])
+    for offer in form.offers:
+        applied = browser.post(SCHEDULE, posted | {offer.button: offer.value}).context["form"]
+        assert json.loads(applied["schedule_json"].value()) == corrected
+
+
+@pytest.mark.parametrize(
+    "interval, frequency, shown", [(900_000, "Minute", "15"), (7_200_000, "Hour", "2"), (90_000, "Second", "90")]
+)
+def test_stored_interval_is_shown_in_its_largest_unit_and_keeps_its_format(
+    browser, make_job, interval, frequency, shown
+):
+    job = make_job(format="simple", schedule={"startTime": "2027-01-01T00:00:00Z", "interval": interval})
+    form = form_of(browser, change_url(job))
+
+    save(browser, change_url(job), name=job.name, interval="5")
+
+    trigger = Trigger.objects.get()
+    assert (form["frequency"], form["interval"]) == ([frequency], [shown])
+    assert (trigger.format, trigger.definition["interval"]) == ("simple", interval // int(shown) * 5)
+
+
+def test_stored_interval_with_a_rule_for_clock_changes_becomes_a_recurrence(browser, make_job):
+    job = make_job(format="simple", schedule={"startTime": "2027-01-01T00:00:00Z", "interval": 3_600_000})
+
+    save(browser, change_url(job), name=job.name, minutes="0, 30")
+
+    trigger = Trigger.objects.get()
+    assert (trigger.format, trigger.definition["recurrence"]["schedule"]) == ("azure", {"minutes": [0, 30]})
+
+
 def test_misspelt_zone_is_corrected(browser, collection):
     form = browser.post(ADD, form_of(browser, ADD) | {"time_zone": "Europe/Berln"}).context["form"]
 
@@ -462,9 +557,7 @@ def test_schedule_pasted_into_its_own_tab_fills_the_fields(browser, collection, 
 def test_value_pasted_into_its_own_field_is_only_inserted(browser, collection, tab, text):
     name = TABS[tab].main
 
-    response = browser.post(
-        SCHEDULE, form_of(browser, f"{ADD}?tab={tab}") | {"_pasted": text, "_pasted_into": name}
-    )
+    response = browser.post(SCHEDULE, form_of(browser, f"{ADD}?tab={tab}") | {"_pasted": text, "_pasted_into": name})
 
     assert response.status_code == 204
 
