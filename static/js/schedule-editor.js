@@ -14,7 +14,8 @@
   document.addEventListener("htmx:afterSwap", (event) => {
     const editor = document.querySelector(".schedule-editor");
     if (!editor || event.detail.target.id !== "schedule") return;
-    const keepsFocus = !isPasted && document.activeElement !== document.body;
+    const { activeElement: active, body } = document; // the preview, which is replaced too, has buttons
+    const keepsFocus = !isPasted && active !== body && !active.closest("#preview");
     isPasted = false;
     if (keepsFocus) return;
     editor.querySelector(".fields :is(input, select, textarea)")?.focus();

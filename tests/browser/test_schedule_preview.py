@@ -77,3 +77,42 @@ def test_notations_and_pasting_work_without_javascript(open_page, sign_in, owner
     page.get_by_role("button", name="Take over").click()
 
     expect(page.get_by_label("Daily")).to_be_checked()
+
+
+def test_correction_in_the_preview_and_undo_of_a_paste_by_keyboard(open_page, sign_in, owner, collection):
+    page = sign_in(open_page(width=390))
+    page.goto("/admin/jobs/job/add/?tab=quartz")
+    preview = page.get_by_role("complementary", name="Preview")
+    expression = page.get_by_label("Cron expression")
+
+    expression.fill("0 15 10 * * *")
+    preview.get_by_role("button", name="Use 0 15 10 * * ?").press("Enter")
+    expect(expression).to_have_value("0 15 10 * * ?")
+    expect(expression).to_be_focused()
+    expect(preview).to_contain_text("Every day at 10:15 UTC.")
+
+    page.evaluate("navigator.clipboard.writeText('RRULE:FREQ=DAILY;BYHOUR=9')")
+    page.keyboard.press("Control+v")
+    expect(page.get_by_label("Rule", exact=True)).to_have_value("FREQ=DAILY;BYHOUR=9")
+    expect(page.get_by_label("Rule", exact=True)).to_be_focused()
+    expect(preview).to_contain_text("Every day at 09:00 UTC.")
+    page.get_by_role("button", name="Undo").press("Enter")
+    expect(expression).to_have_value("0 15 10 * * ?")
+    expect(page.get_by_text("Recognized a rule")).to_have_count(0)
+    expect(preview).to_contain_text("Every day at 10:15 UTC.")
+
+
+@pytest.mark.parametrize("width, left_of", [(1280, True), (390, False)])
+def test_preview_stands_beside_the_form_or_below_the_schedule(open_page, sign_in, owner, collection, width, left_of):
+    page = sign_in(open_page(width=width))
+    page.goto("/admin/jobs/job/add/")
+
+    schedule, preview, action = (
+        page.locator(selector).bounding_box() for selector in ("#schedule", "#preview", "section[aria-labelledby=what]")
+    )
+
+    if left_of:
+        assert schedule["x"] + schedule["width"] < preview["x"]
+        assert 0 < action["y"] - schedule["y"] - schedule["height"] < 32
+    else:
+        assert schedule["y"] + schedule["height"] < preview["y"] < preview["y"] + preview["height"] < action["y"]
