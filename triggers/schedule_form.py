@@ -44,7 +44,9 @@ RECOGNIZED = {  # formats of texts that can be pasted, as an adjective and a nou
 ALSO_VALUES = ("once", "simple")  # formats whose texts are values of other fields too: a time and a duration
 TEXTS = ("expression", "rrule", "time_zone")  # fields whose text is the value of their member
 PASTED, PASTED_INTO = "_pasted", "_pasted_into"  # a pasted text, and the field that gets it
-BUTTONS = ("_use", "_recognize", "_undo", PASTED, PASTED_INTO)  # names of buttons of the editor, and those of a paste
+UNTRANSLATED = "_untranslated"  # JSON of the schedule that an open tab cannot express
+# names of the buttons of the editor, and of further values that it submits
+BUTTONS = ("_use", "_recognize", "_undo", PASTED, PASTED_INTO, UNTRANSLATED)
 LONGEST_SHOWN = 80  # characters of a pasted text that a note shows
 
 
@@ -293,12 +295,31 @@ class ScheduleForm(forms.Form):
         """Return the bound form with the tab `name` open, and the schedule that was posted translated."""
         if name not in self.tab_keys or name == self.tab_name:
             return self
+        if carried := self._carried_schedule:
+            return self._reopened(change_tab(carried, name, now), keeps_common=True)
         if not self.has_valid_schedule:
             note = f"Nothing was translated: {self.tab_form.title} has errors."
             return self._reopened(Opened(name, change_tab(None, name, now).values, note), keeps_common=True)
         is_untouched = self.stored_schedule is None and not self.changed_schedule_fields
         document = None if is_untouched else self.written_schedule()
         return self._reopened(change_tab(document, name, now), keeps_common=document is None)
+
+    @property
+    def _carried_schedule(self) -> dict[str, Any] | None:
+        """The schedule that the open tab cannot express, as long as nothing else is written in the tab."""
+        try:
+            document = json.loads(self.data.get(UNTRANSLATED, ""))
+        except (ValueError, RecursionError):
+            return None
+        main = self.tab_form.main
+        is_empty = main is None or self[main].data in (None, "", self.fields[main].initial)
+        return document if is_empty and isinstance(document, dict) else None
+
+    @property
+    def untranslated(self) -> str:
+        """JSON of the schedule that the open tab cannot express; empty: there is none."""
+        document = self.opened.untranslated
+        return "" if document is None else json.dumps(document)
 
     def recognized(self, text: str, name: str = "") -> Self | None:
         """Return the bound form with the schedule that a text in the field `name` means.

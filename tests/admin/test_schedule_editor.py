@@ -226,6 +226,52 @@ def test_translation_lists_what_the_other_format_cannot_express(browser, collect
     assert form.opened.losses[0] in html.unescape(page)
 
 
+@pytest.mark.parametrize(
+    "fields, tab, expression",
+    [
+        ({"frequency": "Minute", "interval": "15"}, "cron", "*/15 * * * *"),
+        ({"frequency": "Hour", "interval": "2"}, "quartz", "0 0 */2 * * ?"),
+    ],
+)
+def test_interval_without_a_start_is_translated_from_a_full_hour(browser, collection, fields, tab, expression):
+    with time_machine.travel("2026-11-04T08:03:21.5Z", tick=False):
+        form = changed_tab(browser, tab, **fields)
+
+    assert (form["expression"].value(), form.opened.losses) == (expression, ())
+
+
+def test_seconds_of_the_start_are_lost_and_named(browser, make_job):
+    schedule = {"startTime": "2026-11-04T08:43:01.305606Z", "recurrence": {"frequency": "Minute"}}
+    job = make_job(schedule=schedule)
+
+    cron = browser.get(f"{change_url(job)}?tab=cron").context["form"]
+    quartz = browser.get(f"{change_url(job)}?tab=quartz").context["form"]
+
+    assert cron["expression"].value() == "* * * * *"
+    assert "startTime: its seconds, 01.305606" in cron.opened.losses
+    assert quartz["expression"].value() == "1 * * * * ?"
+    assert "startTime: a fraction of a second cannot be said" in quartz.opened.losses
+
+
+def test_schedule_that_a_tab_cannot_express_is_translated_to_the_next_tab(browser, collection):
+    posted = form_of(browser, ADD) | MONTHLY | BERLIN
+    page = browser.post(f"{SCHEDULE}?tab=cron", posted)
+    in_cron = page.context["form"]
+    left = {"tab": "cron", "expression": "", "_untranslated": in_cron.untranslated} | BERLIN
+
+    quartz = browser.post(f"{SCHEDULE}?tab=quartz", left).context["form"]
+    typed = browser.post(f"{SCHEDULE}?tab=quartz", left | {"expression": "5 4 * * *"}).context["form"]
+
+    assert 'name="_untranslated"' in page.text
+    assert quartz["expression"].value() == "0 0 9,17 L * ?"
+    assert quartz["time_zone"].value() == "Europe/Berlin"
+    assert typed["expression"].value() == "0 5 4 * * ?"
+    for damaged in (*GARBAGE, "[]", '{"format": 5}', "{}"):
+        fields = urlencode(left | {"_untranslated": damaged}, errors="surrogatepass").encode()
+        opened = browser.post(f"{SCHEDULE}?tab=json", fields, content_type="application/x-www-form-urlencoded")
+        assert opened.status_code == 200
+
+
 def test_untouched_new_schedule_is_not_translated(browser, collection):
     form = changed_tab(browser, "cron")
 

@@ -223,6 +223,7 @@ EXAMPLES: dict[str, list[str]] = {
     "triggers.editor.corrections: SPAN": ["-1 hours 30 minutes 5 seconds"],
     "triggers.editor.corrections: YEAR_FIRST": ["2026/1/5, 9:00"],
     "triggers.editor.corrections: YEAR_LAST": ["5. 1. 2026 9:00", "5.1.2026, 9:00"],
+    "triggers.editor.tabs: START": ["2026-01-05T10:00:01.305606+01:00"],
     "triggers.editor.fields: SEPARATORS": ["2026-12-24,2026-12-25;\n"],
     "triggers.editor.fields: TIME_OF_DAY": ["09:30", "23:59", "7:00"],
     r"triggers.editor.fields: [,;\s]+": ["09:00, 17:30;18:00"],
