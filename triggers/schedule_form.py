@@ -270,7 +270,7 @@ class ScheduleForm(forms.Form):
             text = self[name].data if name in self.errors else None
             document = _recognize_elsewhere(text, self.tab_name) if isinstance(text, str) else None
             opened = self._open_recognized(document) if document else None
-            if opened and not (opened.tab == self.tab_name and self._is_value(text, name, opened.values)):
+            if opened and not (opened.tab == self.tab_name and self._is_value(str(text), name, opened.values)):
                 yield Offer(name, "_recognize", name, f"Open in {TABS[opened.tab].title}")
 
     # Changes of the tab
@@ -338,13 +338,16 @@ class ScheduleForm(forms.Form):
             values = {**values, "event_start": self._first_occurrence()}
             note = f"{note}. The text has no first occurrence: check it."
         form = self._reopened(Opened(opened.tab, values, note), keeps_common=True)
-        form.fields_before = json.dumps({each: self.data.getlist(each) for each in WHEN_FIELDS if each in self.data})
+        data: QueryDict = self.data  # type: ignore[assignment]  # a form is edited after a request
+        form.fields_before = json.dumps({each: data.getlist(each) for each in WHEN_FIELDS if each in data})
         return form
 
     def _is_value(self, text: str, name: str, values: Mapping[str, Any]) -> bool:
         """Return True if a text is the value of the main field of the tab, and the schedule says nothing else."""
         main = self.tab_form.main
         said = {each for each, value in values.items() if value not in (None, "", [], self.fields[each].initial)}
+        if main is None:
+            return False
         return name in ("", main) and said == {main} and str(values[main]).lower() == " ".join(text.lower().split())
 
     def _first_occurrence(self) -> datetime:
