@@ -102,17 +102,24 @@ def test_correction_in_the_preview_and_undo_of_a_paste_by_keyboard(open_page, si
     expect(preview).to_contain_text("Every day at 10:15 UTC.")
 
 
-@pytest.mark.parametrize("width, left_of", [(1280, True), (390, False)])
-def test_preview_stands_beside_the_form_or_below_the_schedule(open_page, sign_in, owner, collection, width, left_of):
+@pytest.mark.parametrize("width, is_beside", [(1280, True), (390, False)])
+@pytest.mark.parametrize(
+    "address, before, after",
+    [
+        ("/admin/jobs/job/add/", "#schedule", "section[aria-labelledby=what]"),
+        ("/calendar/events/new?start=2098-12-01T10:00", "#repeat-section", "section[aria-label=Details]"),
+    ],
+)
+def test_preview_stands_beside_the_form_or_below_the_schedule(
+    open_page, sign_in, owner, collection, width, is_beside, address, before, after
+):
     page = sign_in(open_page(width=width))
-    page.goto("/admin/jobs/job/add/")
+    page.goto(address)
 
-    schedule, preview, action = (
-        page.locator(selector).bounding_box() for selector in ("#schedule", "#preview", "section[aria-labelledby=what]")
-    )
+    schedule, preview, rest = (page.locator(each).bounding_box() for each in (before, "#preview", after))
 
-    if left_of:
+    if is_beside:
         assert schedule["x"] + schedule["width"] < preview["x"]
-        assert 0 < action["y"] - schedule["y"] - schedule["height"] < 32
+        assert 0 < rest["y"] - schedule["y"] - schedule["height"] < 32
     else:
-        assert schedule["y"] + schedule["height"] < preview["y"] < preview["y"] + preview["height"] < action["y"]
+        assert schedule["y"] + schedule["height"] < preview["y"] < preview["y"] + preview["height"] < rest["y"]
