@@ -1,9 +1,10 @@
 """The schedule of a job or a trigger in a form: the fields of one tab of the schedule editor, and their document."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, time
 from functools import cached_property
 from typing import Any, Self
 from uuid import UUID
@@ -14,14 +15,17 @@ from django.utils import timezone
 from django.utils.text import capfirst
 
 from api.errors import RequestError
+from jobs import action_text
 from jobs.forms.fields import field_for_path
 from recurrence.wire import WireError
-from recurrence.wire.corrections import suggest_correction
+from recurrence.wire.corrections import suggest_correction, with_correction
 from recurrence.wire.recognition import recognize
 from triggers import closed_days
 from triggers.definitions import has_same_rule, schedule_document, split_schedule
 from triggers.editor.common import CommonForm, TabForm
+from triggers.editor.corrections import likely_text, with_known_names
 from triggers.editor.tabs import JSON, NONE, SIMPLE, TABS, WHEN_FIELDS, Opened, change_tab, open_document
+from triggers.editor.text_tabs import FORMAT
 from triggers.first_run import with_start_time
 from triggers.models import ClosedDays, Trigger
 
@@ -39,7 +43,10 @@ RECOGNIZED = {  # formats of texts that can be pasted, as an adjective and a nou
 }
 ALSO_VALUES = ("once", "simple")  # formats whose texts are values of other fields too: a time and a duration
 TEXTS = ("expression", "rrule", "time_zone")  # fields whose text is the value of their member
-BUTTONS = ("_use", "_recognize", "_pasted")  # names of the buttons of the editor, and of a pasted text
+PASTED, PASTED_INTO = "_pasted", "_pasted_into"  # a pasted text, and the field that gets it
+UNTRANSLATED = "_untranslated"  # JSON of the schedule that an open tab cannot express
+# names of the buttons of the editor, and of further values that it submits
+BUTTONS = ("_use", "_recognize", "_undo", PASTED, PASTED_INTO, UNTRANSLATED)
 LONGEST_SHOWN = 80  # characters of a pasted text that a note shows
 
 
@@ -66,6 +73,7 @@ class ScheduleForm(forms.Form):
     opened: Opened
     _document: dict[str, Any] | None = None
     _corrections: Sequence[Offer] = ()
+    fields_before = ""  # JSON of the fields that a recognized text has replaced
     offers_none = False  # True: the job may have no schedule
 
     tab = forms.CharField(widget=forms.HiddenInput)
@@ -132,6 +140,7 @@ class ScheduleForm(forms.Form):
         if tab.zone_error:
             written = {"format": tab.formats[0], "timeZone": self["time_zone"].data}
             self._offer_correction("time_zone", written, tab.zone_error)
+        self._offer_likely_texts()
         if "schedule_json" in tab.fields and "schedule_json" in self.cleaned_data:
             self._clean_json(tab)
         if self.has_valid_schedule:
@@ -144,7 +153,19 @@ class ScheduleForm(forms.Form):
         try:
             self.cleaned_data["schedule_json"] = tab.clean_schedule_json()  # type: ignore[attr-defined]
         except forms.ValidationError as error:
+            written = self.cleaned_data["schedule_json"]
             self.add_error("schedule_json", error)
+            if document := with_known_names({"format": FORMAT} | written):
+                self._offer("schedule_json", action_text.written(document), "Use the names that are known")
+
+    def _offer_likely_texts(self) -> None:
+        for name, field in self.tab_form.fields.items():
+            text = self[name].data if name in self.errors else None
+            if isinstance(text, str) and (found := likely_text(field, text)):
+                self._offer(name, found, f"Use {found}")
+
+    def _offer(self, name: str, value: str, label: str) -> None:
+        self._corrections = [*self._corrections, Offer(name, "_use", f"{name}:{value}", label)]
 
     @property
     def has_valid_schedule(self) -> bool:
@@ -213,13 +234,18 @@ class ScheduleForm(forms.Form):
             self._offer_correction(name, self._document, error)
 
     def _offer_correction(self, name: str, document: Mapping[str, Any], error: WireError) -> None:
-        """Offer the likely value of a field whose text is a member of `document`."""
-        if name not in TEXTS:
+        """Offer the likely value of a member of `document`, if its text or the document is the value of a field."""
+        if name not in (*TEXTS, "schedule_json"):
             return
-        correction = suggest_correction(*split_schedule(document), error)
-        if correction:
-            value = str(correction.value)
-            self._corrections = [*self._corrections, Offer(name, "_use", f"{name}:{value}", f"Use {value}")]
+        format, definition = split_schedule(document)
+        correction = suggest_correction(str(format), definition, error)
+        if correction is None:
+            return
+        value, label = str(correction.value), f"Use {correction.value}"
+        if name == "schedule_json":
+            corrected = {"format": format, **with_correction(definition, correction)}
+            value, label = action_text.written(corrected), f"{label} as {correction.path}"
+        self._offer(name, value, label)
 
     def locate_error(self, error: WireError | RequestError) -> tuple[str | None, str]:
         raise NotImplementedError
@@ -244,7 +270,7 @@ class ScheduleForm(forms.Form):
             text = self[name].data if name in self.errors else None
             document = _recognize_elsewhere(text, self.tab_name) if isinstance(text, str) else None
             opened = self._open_recognized(document) if document else None
-            if opened and opened.tab != self.tab_name:
+            if opened and not (opened.tab == self.tab_name and self._is_value(str(text), name, opened.values)):
                 yield Offer(name, "_recognize", name, f"Open in {TABS[opened.tab].title}")
 
     # Changes of the tab
@@ -252,21 +278,25 @@ class ScheduleForm(forms.Form):
     def after_button(self, post: Mapping[str, str], tab: str = "") -> Self | None:
         """Return the bound form after a link or a button of the schedule editor was used; None: none was used.
 
-        A pasted text that opens no other tab counts as none.
+        A pasted text that is just the value of its field counts as none.
         """
         if tab:
             return self.in_tab(tab, self.now)
         if "_use" in post:
             name, _, value = post["_use"].partition(":")
             return self.with_value(name, value)
+        if "_undo" in post:
+            return self.with_fields(post["_undo"])
         if "_recognize" in post:
-            return self.recognized(post.get(post["_recognize"], "")) or self
-        return self.recognized(post["_pasted"]) if "_pasted" in post else None
+            return self.recognized(post.get(post["_recognize"], ""), post["_recognize"]) or self
+        return self.recognized(post[PASTED], post.get(PASTED_INTO, "")) if PASTED in post else None
 
     def in_tab(self, name: str, now: datetime) -> Self:
         """Return the bound form with the tab `name` open, and the schedule that was posted translated."""
         if name not in self.tab_keys or name == self.tab_name:
             return self
+        if carried := self._carried_schedule:
+            return self._reopened(change_tab(carried, name, now), keeps_common=True)
         if not self.has_valid_schedule:
             note = f"Nothing was translated: {self.tab_form.title} has errors."
             return self._reopened(Opened(name, change_tab(None, name, now).values, note), keeps_common=True)
@@ -274,17 +304,74 @@ class ScheduleForm(forms.Form):
         document = None if is_untouched else self.written_schedule()
         return self._reopened(change_tab(document, name, now), keeps_common=document is None)
 
-    def recognized(self, text: str) -> Self | None:
-        """Return the bound form with the schedule that a pasted text means; None: it opens no other tab."""
+    @property
+    def _carried_schedule(self) -> dict[str, Any] | None:
+        """The schedule that the open tab cannot express, as long as nothing else is written in the tab."""
+        try:
+            document = json.loads(self.data.get(UNTRANSLATED, ""))
+        except (ValueError, RecursionError):
+            return None
+        main = self.tab_form.main
+        is_empty = main is None or self[main].data in (None, "", self.fields[main].initial)
+        return document if is_empty and isinstance(document, dict) else None
+
+    @property
+    def untranslated(self) -> str:
+        """JSON of the schedule that the open tab cannot express; empty: there is none."""
+        document = self.opened.untranslated
+        return "" if document is None else json.dumps(document)
+
+    def recognized(self, text: str, name: str = "") -> Self | None:
+        """Return the bound form with the schedule that a text in the field `name` means.
+
+        None: it means none, or only a value of this field.
+        """
         document = _recognize_elsewhere(text, self.tab_name)
         if document is None:
             return None
         opened = self._open_recognized(document)
-        if opened.tab == self.tab_name:
+        if opened.tab == self.tab_name and self._is_value(text, name, opened.values):
             return None
         shown = text.strip() if len(text.strip()) <= LONGEST_SHOWN else f"{text.strip()[:LONGEST_SHOWN]}…"
-        note = f"Recognized {RECOGNIZED[document['format']]}: {shown}"
-        return self._reopened(Opened(opened.tab, opened.values, note), keeps_common=True)
+        note, values = f"Recognized {RECOGNIZED[document['format']]}: {shown}", opened.values
+        if document["format"] == "rrule" and "start" not in document:
+            values = {**values, "event_start": self._first_occurrence()}
+            note = f"{note}. The text has no first occurrence: check it."
+        form = self._reopened(Opened(opened.tab, values, note), keeps_common=True)
+        data: QueryDict = self.data  # type: ignore[assignment]  # a form is edited after a request
+        form.fields_before = json.dumps({each: data.getlist(each) for each in WHEN_FIELDS if each in data})
+        return form
+
+    def _is_value(self, text: str, name: str, values: Mapping[str, Any]) -> bool:
+        """Return True if a text is the value of the main field of the tab, and the schedule says nothing else."""
+        main = self.tab_form.main
+        said = {each for each, value in values.items() if value not in (None, "", [], self.fields[each].initial)}
+        if main is None:
+            return False
+        return name in ("", main) and said == {main} and str(values[main]).lower() == " ".join(text.lower().split())
+
+    def _first_occurrence(self) -> datetime:
+        """Return the first occurrence in the form, or else the start of today in its zone."""
+        if found := self.cleaned_data.get("event_start"):
+            return found
+        zone = self.tab_form.zone if isinstance(self.tab_form, CommonForm) else timezone.get_current_timezone()
+        return datetime.combine(self.now.astimezone(zone).date(), time.min)
+
+    def with_fields(self, text: str) -> Self:
+        """Return the bound form with the fields of the schedule as they were before a text was recognized."""
+        data: QueryDict = self.data.copy()  # type: ignore[attr-defined]  # a form is edited after a request
+        try:
+            before = json.loads(text)
+        except (ValueError, RecursionError):
+            return self
+        if not isinstance(before, Mapping):
+            return self
+        for name in WHEN_FIELDS:
+            values = before.get(name)
+            data.setlist(name, [each for each in values if isinstance(each, str)] if isinstance(values, list) else [])
+            if not data.getlist(name):
+                del data[name]
+        return self.posted_again(data)
 
     def with_value(self, name: str, value: str) -> Self:
         """Return the bound form with another text in a field of the tab."""

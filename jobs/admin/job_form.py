@@ -71,7 +71,6 @@ class JobFormPages:
             "needs_collection": job is None and not form.fields["collection"].queryset.exists(),
             "job_warnings": warning_rows(job, now) if job else [],
             "title": f"Edit {job.name}" if job else "New job",
-            "editor_url": _editor_url(job),
             "zones": [zone for zone, _ in zone_choices()],
             "what_mode": form.what_mode,
             **self._preview_context(form, now),
@@ -100,7 +99,8 @@ class JobFormPages:
     def preview_view(self, request) -> HttpResponse:
         """Render the preview of the schedule in the posted form. The page requests it while the user types."""
         form = self._posted_form(request)
-        return TemplateResponse(request, "admin/jobs/job/_preview.html", self._preview_context(form, form.now))
+        context = {**self._preview_context(form, form.now), "has_offers": True}
+        return TemplateResponse(request, "admin/jobs/job/_preview.html", context)
 
     def schedule_view(self, request) -> HttpResponse:
         """Render the schedule editor after a tab, a correction or a pasted text has changed it."""
@@ -118,7 +118,7 @@ class JobFormPages:
         return form
 
     def _preview_context(self, form: JobForm, now: datetime) -> dict:
-        return {"preview": preview_job_form(form, now), "now": now}
+        return {"preview": preview_job_form(form, now), "now": now, "editor_url": _editor_url(form.job)}
 
 
 def _editor_url(job: Job | None) -> str:

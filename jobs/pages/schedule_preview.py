@@ -3,7 +3,6 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from django.forms import Form
@@ -26,7 +25,7 @@ from triggers.first_run import anchor_of_change
 from triggers.forms import JobForm
 from triggers.misfire import plan_fires
 from triggers.models import MISFIRE_THRESHOLD, Trigger, parse
-from triggers.schedule_form import WHEN_FIELDS
+from triggers.schedule_form import WHEN_FIELDS, Offer, ScheduleForm
 from triggers.upcoming import next_fire_times
 
 ALSO_NOW = "once, in addition to the schedule"
@@ -40,6 +39,7 @@ class SchedulePreview:
 
     `zones` are the headings of the times for the viewer and in the zone of the schedule; None: both are the same.
     `changes` compares the schedule with the stored one; None: it is the stored one, or there is none.
+    `offers` are the ways out of the error.
     """
 
     words: str = ""
@@ -53,6 +53,7 @@ class SchedulePreview:
     document: str = ""
     if_missed: str = ""
     changes: ScheduleChanges | None = None
+    offers: Sequence[Offer] = ()
 
 
 def preview_schedule(
@@ -196,14 +197,25 @@ def misfire_of(form: Form) -> str:
     return chosen if chosen in Trigger.Misfire.values else Trigger.Misfire.FIRE_ONCE
 
 
-def preview_form_errors(form: Form, names: Collection[str]) -> SchedulePreview | None:
+def preview_form_errors(form: ScheduleForm, names: Collection[str]) -> SchedulePreview | None:
     """Return a preview with the error of the first invalid field among `names`; None if all are valid."""
     invalid = next((field for field in form if field.errors and field.name in names), None)
-    return SchedulePreview(error=f"{invalid.label}: {invalid.errors[0]}") if invalid else None
+    if invalid is None:
+        return None
+    return SchedulePreview(error=f"{invalid.label}: {invalid.errors[0]}", offers=_offers_for(form, invalid.name))
 
 
-def preview_core_error(form: Any, error: WireError | RequestError, schedule: dict | None = None) -> SchedulePreview:
+def preview_core_error(
+    form: ScheduleForm, error: WireError | RequestError, schedule: dict | None = None
+) -> SchedulePreview:
     """Return a preview with the error of a core, and with the label of the field that it concerns."""
     field, message = form.locate_error(error)
     label = form[field].label if field else "Schedule"
-    return SchedulePreview(error=f"{label}: {message}", document=written(schedule) if schedule is not None else "")
+    document = written(schedule) if schedule is not None else ""
+    if form.is_bound and field and field not in form.errors:
+        form.show_error(error)
+    return SchedulePreview(error=f"{label}: {message}", document=document, offers=_offers_for(form, field))
+
+
+def _offers_for(form: ScheduleForm, field: str | None) -> list[Offer]:
+    return [each for each in form.offers if each.field == field]

@@ -61,6 +61,13 @@ def suggest_correction(format: str, definition: Mapping[str, object], error: Wir
     return None
 
 
+def with_correction(definition: Mapping[str, object], correction: Correction) -> dict[str, object]:
+    """Return the definition with the value of a correction."""
+    corrected = _with_value(definition, _names(correction.path), correction.value)
+    assert isinstance(corrected, dict)
+    return corrected
+
+
 Candidates = Iterator[tuple[str, str]]  # values, with sentences about them
 Corrector = Callable[[str, Mapping[str, object]], Candidates]
 
@@ -250,10 +257,8 @@ def _with_value(document: object, names: list[str | int], value: object) -> obje
 
 def _is_accepted(format: str, definition: Mapping[str, object], path: str, value: str) -> bool:
     """Return True if a definition with this value has no fault at the path; faults of other members do not count."""
-    corrected = _with_value(definition, _names(path), value)
-    assert isinstance(corrected, dict)
     try:
-        wire.render(format, corrected)
+        wire.render(format, with_correction(definition, Correction(path, value, "")))
     except WireError as error:
         return all(fault.path != path for fault in (error, *error.others))
     return True

@@ -11,6 +11,7 @@ from accounts.models import Role, Subscription
 from tests.conftest import NOW, utc
 from triggers.dispatch import dispatch_due
 from triggers.models import Trigger
+from triggers.scheduling import change_definition
 from triggers.upcoming import next_fire_times
 
 DAILY = {"expression": "0 0 8 * * ?"}
@@ -51,7 +52,7 @@ def test_run_is_left_out_and_brought_back(page, trigger, make_job, kind):
     assert days(trigger) == ["01 08:00", "03 08:00", "04 08:00"]
     assert Trigger.objects.get(pk=trigger.pk).definition["skips"] == ["2026-01-02T08:00:00Z"]
 
-    assertContains(page(trigger, order="undo", exception="2026-01-02T08:00:00Z"), "The exception is removed.")
+    assertContains(page(trigger, order="revert", added_skip="2026-01-02T08:00:00Z"), "The change is undone.")
     assert days(trigger) == ["01 08:00", "02 08:00", "03 08:00"]
     assert Trigger.objects.get(pk=trigger.pk).definition == DAILY
 
@@ -167,6 +168,28 @@ def test_undo_leaves_other_exceptions_as_they_are(page, trigger):
 
     definition = Trigger.objects.get(pk=trigger.pk).definition
     assert (definition["skips"], definition["extras"]) == (["2026-01-01T08:00:00Z"], ["2026-01-01T12:00:00Z"])
+
+
+def test_exceptions_are_listed_in_words_and_undone_together(page, trigger, owner):
+    type(owner).objects.update(time_zone="Europe/Berlin")
+    page(trigger, order="move", at="2026-01-02T08:00:00Z", to="2026-01-02T10:30")
+    change_definition(trigger, lambda definition: {**definition, "skips": [*definition["skips"], "2026-02-01"]}, NOW)
+
+    response = page(trigger)
+    rows = response.context["exceptions"]
+
+    assert [(each["name"], each["words"]) for each in rows] == [
+        ("added_skip", "Left out: Fri 2 January, 09:00"),
+        ("added_extra", "Added: Fri 2 January, 11:30"),
+        ("added_skip", "Left out: Sun 1 February 2026, the whole day"),
+    ]
+    assertContains(response, "Left out: Fri 2 January, 09:00")
+    assertContains(page(trigger, order="revert", **{each["name"]: each["text"] for each in rows[:2]}), "undone")
+    assert Trigger.objects.get(pk=trigger.pk).definition == DAILY | {"skips": ["2026-02-01"]}
+
+
+def test_undo_of_nothing_is_refused(page, trigger):
+    assertContains(page(trigger, order="revert"), "Choose what to undo.")
 
 
 @pytest.mark.parametrize(

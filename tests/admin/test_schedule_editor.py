@@ -7,6 +7,7 @@ import pytest
 import time_machine
 
 from tests.admin.forms import submitted
+from tests.admin.schedule_forms import ADD, BERLIN, SCHEDULE, SUNSET, change_url, form_of, save
 from tests.conftest import WEDNESDAY
 from tests.jobs.schedules import SCHEDULES
 from tests.site.test_previews import GARBAGE
@@ -14,8 +15,6 @@ from triggers import closed_days
 from triggers.editor.tabs import TABS
 from triggers.models import ClosedDays, Trigger
 
-ADD = "/admin/jobs/job/add/"
-SCHEDULE = "/admin/jobs/job/schedule/"
 FORMS = {
     "azure": "simple",
     "simple": "simple",
@@ -26,10 +25,6 @@ FORMS = {
     "once": "once",
     "solar": "sun",
 }
-
-
-def change_url(job) -> str:
-    return f"/admin/jobs/job/{job.pk}/change/"
 
 
 @pytest.mark.parametrize("format", FORMS)
@@ -46,7 +41,6 @@ def test_stored_schedule_opens_its_tab_and_stays_as_it_is(browser, make_job, for
 
 
 MONTHLY = {"frequency": "Month", "times": "09:00, 17:00", "month_days": "-1"}
-BERLIN = {"time_zone": "Europe/Berlin"}
 START = {"dateTime": "2027-06-07T10:00:00", "timeZone": "Europe/Berlin"}
 RULE = {"tab": "rrule", "rrule": "FREQ=WEEKLY;BYDAY=MO;BYHOUR=9,17", "event_start": "2027-06-07T10:00"}
 WEEKLY = {
@@ -59,7 +53,6 @@ WEEKLY = {
     },
     **{"range": "numbered", "times": "5", "event_start": "2027-06-07T10:00"},
 }
-SUNSET = {"tab": "sun", "event": "sunset", "latitude": "52.5", "longitude": "13.4", "offset": "-PT45M"}
 
 
 @pytest.fixture(autouse=True)
@@ -72,18 +65,6 @@ def frozen_clock():
 @pytest.fixture
 def office(subscription) -> ClosedDays:
     return closed_days.create(subscription, "office", {"weekend": ["saturday", "sunday"]}, WEDNESDAY)
-
-
-def form_of(browser, address: str, name: str = "job_form") -> dict:
-    return submitted(browser.get(address).text, name)
-
-
-def save(browser, address: str, **fields):
-    name = "trigger_form" if "/trigger/" in address else "job_form"
-    form = form_of(browser, address, name) | {"name": "extra", "uri": "http://127.0.0.1:9/hook"} | fields
-    response = browser.post(address, form)
-    assert response.status_code == 302, response.context["form"].errors
-    return response
 
 
 @pytest.mark.parametrize(
@@ -223,6 +204,52 @@ def test_translation_lists_what_the_other_format_cannot_express(browser, collect
     ).text
     assert "Simple cannot express this schedule." in page
     assert form.opened.losses[0] in html.unescape(page)
+
+
+@pytest.mark.parametrize(
+    "fields, tab, expression",
+    [
+        ({"frequency": "Minute", "interval": "15"}, "cron", "*/15 * * * *"),
+        ({"frequency": "Hour", "interval": "2"}, "quartz", "0 0 */2 * * ?"),
+    ],
+)
+def test_interval_without_a_start_is_translated_from_a_full_hour(browser, collection, fields, tab, expression):
+    with time_machine.travel("2026-11-04T08:03:21.5Z", tick=False):
+        form = changed_tab(browser, tab, **fields)
+
+    assert (form["expression"].value(), form.opened.losses) == (expression, ())
+
+
+def test_seconds_of_the_start_are_lost_and_named(browser, make_job):
+    schedule = {"startTime": "2026-11-04T08:43:01.305606Z", "recurrence": {"frequency": "Minute"}}
+    job = make_job(schedule=schedule)
+
+    cron = browser.get(f"{change_url(job)}?tab=cron").context["form"]
+    quartz = browser.get(f"{change_url(job)}?tab=quartz").context["form"]
+
+    assert cron["expression"].value() == "* * * * *"
+    assert "startTime: its seconds, 01.305606" in cron.opened.losses
+    assert quartz["expression"].value() == "1 * * * * ?"
+    assert "startTime: a fraction of a second cannot be said" in quartz.opened.losses
+
+
+def test_schedule_that_a_tab_cannot_express_is_translated_to_the_next_tab(browser, collection):
+    posted = form_of(browser, ADD) | MONTHLY | BERLIN
+    page = browser.post(f"{SCHEDULE}?tab=cron", posted)
+    in_cron = page.context["form"]
+    left = {"tab": "cron", "expression": "", "_untranslated": in_cron.untranslated} | BERLIN
+
+    quartz = browser.post(f"{SCHEDULE}?tab=quartz", left).context["form"]
+    typed = browser.post(f"{SCHEDULE}?tab=quartz", left | {"expression": "5 4 * * *"}).context["form"]
+
+    assert 'name="_untranslated"' in page.text
+    assert quartz["expression"].value() == "0 0 9,17 L * ?"
+    assert quartz["time_zone"].value() == "Europe/Berlin"
+    assert typed["expression"].value() == "0 5 4 * * ?"
+    for damaged in (*GARBAGE, "[]", '{"format": 5}', "{}"):
+        fields = urlencode(left | {"_untranslated": damaged}, errors="surrogatepass").encode()
+        opened = browser.post(f"{SCHEDULE}?tab=json", fields, content_type="application/x-www-form-urlencoded")
+        assert opened.status_code == 200
 
 
 def test_untouched_new_schedule_is_not_translated(browser, collection):
@@ -375,6 +402,31 @@ def test_correction_is_offered_beside_the_error_and_applied_without_saving(brows
     save(browser, ADD, **fields | {"expression": applied["expression"].value()})
 
 
+@pytest.mark.parametrize(
+    "interval, frequency, shown", [(900_000, "Minute", "15"), (7_200_000, "Hour", "2"), (90_000, "Second", "90")]
+)
+def test_stored_interval_is_shown_in_its_largest_unit_and_keeps_its_format(
+    browser, make_job, interval, frequency, shown
+):
+    job = make_job(format="simple", schedule={"startTime": "2027-01-01T00:00:00Z", "interval": interval})
+    form = form_of(browser, change_url(job))
+
+    save(browser, change_url(job), name=job.name, interval="5")
+
+    trigger = Trigger.objects.get()
+    assert (form["frequency"], form["interval"]) == ([frequency], [shown])
+    assert (trigger.format, trigger.definition["interval"]) == ("simple", interval // int(shown) * 5)
+
+
+def test_stored_interval_with_a_rule_for_clock_changes_becomes_a_recurrence(browser, make_job):
+    job = make_job(format="simple", schedule={"startTime": "2027-01-01T00:00:00Z", "interval": 3_600_000})
+
+    save(browser, change_url(job), name=job.name, minutes="0, 30")
+
+    trigger = Trigger.objects.get()
+    assert (trigger.format, trigger.definition["recurrence"]["schedule"]) == ("azure", {"minutes": [0, 30]})
+
+
 def test_misspelt_zone_is_corrected(browser, collection):
     form = browser.post(ADD, form_of(browser, ADD) | {"time_zone": "Europe/Berln"}).context["form"]
 
@@ -395,43 +447,6 @@ def test_text_of_another_format_opens_its_tab(browser, collection):
     assert "Open in Cron</button>" in page.text
     assert (opened["tab"].value(), opened["expression"].value()) == ("cron", "*/5 * * * *")
     assert opened["name"].value() == "extra"
-
-
-# Pasted texts
-
-
-@pytest.mark.parametrize(
-    "text, tab, values, note",
-    [
-        ("*/5 * * * *", "cron", {"expression": "*/5 * * * *"}, "Recognized a crontab line: */5 * * * *"),
-        ("@daily", "cron", {"expression": "@daily"}, "Recognized a crontab line: @daily"),
-        ("0 15 10 ? * MON-FRI", "quartz", {"expression": "0 15 10 ? * MON-FRI"}, "Recognized a Quartz expression: "),
-        ("RRULE:FREQ=DAILY;COUNT=3", "rrule", {"rrule": "FREQ=DAILY;COUNT=3"}, "Recognized a rule of iCalendar: "),
-        (
-            '{"recurrence": {"frequency": "Day", "count": 4}}',
-            "simple",
-            {"count": "4"},
-            "Recognized a recurrence of Azure: ",
-        ),
-    ],
-)
-def test_pasted_schedule_opens_its_tab_and_keeps_the_zone(browser, collection, text, tab, values, note):
-    before = "sun" if tab != "sun" else "cron"
-    form = browser.post(SCHEDULE, form_of(browser, f"{ADD}?tab={before}") | BERLIN | {"_pasted": text}).context["form"]
-
-    assert form["tab"].value() == tab
-    assert {name: form[name].value() for name in values} == values
-    assert form["time_zone"].value() == "Europe/Berlin"
-    assert form.opened.note.startswith(note)
-
-
-@pytest.mark.parametrize(
-    "text", ["Europe/Berlin", "2027-01-01T09:00:00Z", "PT10M", "x" * 30_000, "0 15 10 ? * MON-FRI"]
-)
-def test_other_pasted_text_changes_nothing(browser, collection, text):
-    response = browser.post(SCHEDULE, form_of(browser, f"{ADD}?tab=quartz") | {"_pasted": text})
-
-    assert (response.status_code, response.content) == (204, b"")
 
 
 # Robustness, and the zone of a new schedule

@@ -217,3 +217,16 @@ def test_removed_schedule_of_a_job_names_the_runs_that_are_removed(browser, make
     page = browser.post(f"/admin/jobs/job/preview/?job={job.pk}", form | {"frequency": "None", "tab": "none"})
 
     assert changes_in(page) == [("Removed", 30, "tomorrow 08:00")]
+
+
+def test_correction_is_offered_in_the_preview_while_typing(browser, job):
+    fields = submitted(browser.get(f"{add_url(job)}&tab=quartz").text, "trigger_form")
+
+    typed = browser.post(f"{PREVIEW}?job={job.pk}", fields | {"expression": "0 15 10 * * *"}).text
+    misspelt = browser.post(f"{PREVIEW}?job={job.pk}", fields | {"time_zone": "Europe/Berln"}).text
+    other = browser.post("/admin/jobs/job/preview/", {"tab": "cron", "expression": "0 15 10 ? * MON"}).text
+
+    assert 'value="expression:0 15 10 * * ?"' in typed
+    assert 'value="time_zone:Europe/Berlin"' in misspelt
+    assert 'name="_recognize"' in other
+    assert 'hx-post="/admin/triggers/trigger/schedule/' in typed

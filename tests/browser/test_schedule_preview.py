@@ -77,3 +77,49 @@ def test_notations_and_pasting_work_without_javascript(open_page, sign_in, owner
     page.get_by_role("button", name="Take over").click()
 
     expect(page.get_by_label("Daily")).to_be_checked()
+
+
+def test_correction_in_the_preview_and_undo_of_a_paste_by_keyboard(open_page, sign_in, owner, collection):
+    page = sign_in(open_page(width=390))
+    page.goto("/admin/jobs/job/add/?tab=quartz")
+    preview = page.get_by_role("complementary", name="Preview")
+    expression = page.get_by_label("Cron expression")
+
+    expression.fill("0 15 10 * * *")
+    preview.get_by_role("button", name="Use 0 15 10 * * ?").press("Enter")
+    expect(expression).to_have_value("0 15 10 * * ?")
+    expect(expression).to_be_focused()
+    expect(preview).to_contain_text("Every day at 10:15 UTC.")
+
+    page.evaluate("navigator.clipboard.writeText('RRULE:FREQ=DAILY;BYHOUR=9')")
+    page.keyboard.press("Control+v")
+    expect(page.get_by_label("Rule", exact=True)).to_have_value("FREQ=DAILY;BYHOUR=9")
+    expect(page.get_by_label("Rule", exact=True)).to_be_focused()
+    expect(preview).to_contain_text("Every day at 09:00 UTC.")
+    page.get_by_role("button", name="Undo").press("Enter")
+    expect(expression).to_have_value("0 15 10 * * ?")
+    expect(page.get_by_text("Recognized a rule")).to_have_count(0)
+    expect(preview).to_contain_text("Every day at 10:15 UTC.")
+
+
+@pytest.mark.parametrize("width, is_beside", [(1280, True), (390, False)])
+@pytest.mark.parametrize(
+    "address, before, after",
+    [
+        ("/admin/jobs/job/add/", "#schedule", "section[aria-labelledby=what]"),
+        ("/calendar/events/new?start=2098-12-01T10:00", "#repeat-section", "section[aria-label=Details]"),
+    ],
+)
+def test_preview_stands_beside_the_form_or_below_the_schedule(
+    open_page, sign_in, owner, collection, width, is_beside, address, before, after
+):
+    page = sign_in(open_page(width=width))
+    page.goto(address)
+
+    schedule, preview, rest = (page.locator(each).bounding_box() for each in (before, "#preview", after))
+
+    if is_beside:
+        assert schedule["x"] + schedule["width"] < preview["x"]
+        assert 0 < rest["y"] - schedule["y"] - schedule["height"] < 32
+    else:
+        assert schedule["y"] + schedule["height"] < preview["y"] < preview["y"] + preview["height"] < rest["y"]

@@ -1,6 +1,6 @@
 """The page that leaves out, moves and adds single fire times of a trigger."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from django import forms
@@ -10,12 +10,14 @@ from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.text import capfirst
 from django.utils.translation import gettext, gettext_noop, override
 
 from accounts.languages import language_of
 from api.errors import RequestError
+from jobs import humanize
 from jobs.forms.fields import MomentField, parse_instant
 from jobs.pages.coming_runs import coming_run_rows
 from jobs.pages.fires import UPCOMING
@@ -32,9 +34,9 @@ DONE = {
     "skip": gettext_noop("The run is left out."),
     "move": gettext_noop("The run is moved."),
     "add": gettext_noop("The run is added."),
-    "undo": gettext_noop("The exception is removed."),
     "revert": gettext_noop("The change is undone."),
 }
+LISTS = ("added_skip", "added_extra", "removed_skip", "removed_extra")
 MAX_TEXTS = 200  # exceptions of one undo
 TEXT_LENGTH = 40  # characters of an exception
 PATH_LENGTH = 2_000  # characters of the address to return to
@@ -60,15 +62,14 @@ class TextsField(forms.MultipleChoiceField):
 class FireTimeForm(forms.Form):
     """What to do with a fire time.
 
-    `at` is the fire time, `to` another time on the clocks of `zone`, without it in UTC.  `exception` is a text of the
-    schedule whose exception is removed.  The lists belong to the order "revert": texts to remove and to add again.
+    `at` is the fire time, `to` another time on the clocks of `zone`, without it in UTC.  The lists belong to the order
+    "revert": texts to remove from the exceptions of the schedule and to add again.
     """
 
     order = forms.ChoiceField(choices=[(name, name) for name in DONE])
     at = FireTimeField(required=False)
     to = MomentField(required=False, label="New time")
     zone = forms.CharField(required=False, max_length=100)
-    exception = forms.CharField(required=False, max_length=TEXT_LENGTH)
     added_skip = TextsField(required=False)
     added_extra = TextsField(required=False)
     removed_skip = TextsField(required=False)
@@ -81,6 +82,8 @@ class FireTimeForm(forms.Form):
             self.add_error("at", "Choose a run.")
         if order in ("move", "add") and values.get("to") is None and "to" not in self.errors:
             self.add_error("to", "Enter a date and a time.")
+        if order == "revert" and not self.errors and not any(values[name] for name in LISTS):
+            self.add_error(None, "Choose what to undo.")
         if values.get("to") and values.get("zone"):
             self._read_in_zone(values)
         return values
@@ -125,7 +128,7 @@ class FireTimesView:
             "job": trigger.job,
             "trigger": trigger,
             "rows": [{**row, "is_chosen": row["at"] == chosen} for row in rows],
-            "exceptions": single_fires.coming_exceptions(trigger, now) if parsed else None,
+            "exceptions": _exception_rows(trigger, now) if parsed else [],
             "chosen_time": to_zone(chosen, zone) if chosen in fires else None,
             "zone": str(zone),
             "back": back,
@@ -157,11 +160,8 @@ def _carry_out(trigger: Trigger, form: FireTimeForm, now: datetime) -> Change | 
             return single_fires.move(trigger, at, to, now)
         case "add":
             return single_fires.add(trigger, to, now)
-        case "revert":
-            single_fires.undo(trigger, form.undone(), now)
         case _:
-            texts = [form.cleaned_data["exception"]]
-            single_fires.undo(trigger, Change(Exceptions(texts, texts), Exceptions([], [])), now)
+            single_fires.undo(trigger, form.undone(), now)
     return None
 
 
@@ -171,6 +171,23 @@ def _listed_fires(trigger: Trigger, chosen: datetime | None) -> list[datetime]:
     if chosen and fires and chosen > fires[-1] and trigger.parsed.schedule.after(just_before(chosen)) == chosen:
         fires.append(chosen)
     return fires
+
+
+def _exception_rows(trigger: Trigger, now: datetime) -> list[dict[str, str]]:
+    """Return the coming exceptions of a trigger in the order of their times, with times in the viewer's zone."""
+    found = single_fires.coming_exceptions(trigger, now)
+    rows = [("added_skip", "Left out", text) for text in found.skips]
+    rows += [("added_extra", "Added", text) for text in found.extras]
+    rows.sort(key=lambda row: row[2])
+    return [{"name": name, "text": text, "words": f"{done}: {_in_words(text, now)}"} for name, done, text in rows]
+
+
+def _in_words(text: str, now: datetime) -> str:
+    """Return an exception in words: a day of the schedule, or a time in the viewer's zone."""
+    instant = parse_instant(text) if "T" in text else None
+    if instant is None:
+        return f"{date_format(date.fromisoformat(text), 'DATE_FORMAT')}, the whole day"
+    return f"{humanize.format_date(instant, now)}, {timezone.localtime(instant):%H:%M:%S}".removesuffix(":00")
 
 
 def return_address(request) -> str:

@@ -237,7 +237,13 @@ class TriggerAdmin(FireTimesView, DomainErrorAdminMixin):
         """Show the preview of the schedule in the posted form.  The page requests it while the user types."""
         form = self._posted_form(request)
         schedule_preview = preview.preview_form(form, form.now, Process.objects.served_queues(form.now))
-        return TemplateResponse(request, "admin/jobs/job/_preview.html", {"preview": schedule_preview, "now": form.now})
+        context = {
+            "preview": schedule_preview,
+            "now": form.now,
+            "editor_url": _editor_url(form.job, form.trigger),
+            "has_offers": True,
+        }
+        return TemplateResponse(request, "admin/jobs/job/_preview.html", context)
 
     def schedule_view(self, request) -> HttpResponse:
         """Render the schedule editor after a tab, a correction or a pasted text has changed it."""

@@ -267,7 +267,7 @@ class ClockForm(BoundedForm):
     gap = DefaultedChoiceField(label="A skipped time", choices=list(GAPS.items()), initial="next")
     repeat = DefaultedChoiceField(label="A repeated time", choices=list(REPEATS.items()), initial="first")
 
-    field_order = ("time_zone", "start", "end", "clock_change", "gap", "repeat")
+    field_order: tuple[str, ...] = ("time_zone", "start", "end", "clock_change", "gap", "repeat")
 
     @classmethod
     def values_of(cls, document: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -317,6 +317,8 @@ class SeriesForm(ClockForm):
         help_text="Like calendars: a skipped time runs later by the size of the change; a repeated time runs the first"
         f" time. {CLOCK_HELP}",
     )
+
+    field_order = ("time_zone", "event_start", "event_end", "start", "end", "clock_change", "gap", "repeat")
 
     @classmethod
     def values_of(cls, document: Mapping[str, Any]) -> dict[str, Any] | None:

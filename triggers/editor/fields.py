@@ -69,7 +69,7 @@ class WallTimesField(TextNotationField):
         self.allows_days = allows_days
 
     def write(self, value: list[date]) -> str:
-        return ", ".join(_write_wall_time(each) for each in value)
+        return ", ".join(write_wall_time(each) for each in value)
 
     def read(self, text: str) -> list[date]:
         parts = [part.strip() for part in SEPARATORS.split(text) if part.strip()]
@@ -162,7 +162,7 @@ def _read_day(text: str) -> date | None:
         return None
 
 
-def _write_wall_time(value: date) -> str:
+def write_wall_time(value: date) -> str:
     if not isinstance(value, datetime):
         return value.isoformat()
     return f"{value:%Y-%m-%d %H:%M:%S}" if value.second else f"{value:%Y-%m-%d %H:%M}"

@@ -1,6 +1,7 @@
 """The tab Simple: every n seconds, minutes, hours, days, weeks or months, written as an Azure recurrence.
 
-Seconds are written in the format `simple`, which counts elapsed time.
+Seconds are written in the format `simple`, which counts elapsed time.  A stored schedule of this format keeps it as
+long as only its interval, its number of runs and common members are chosen.
 """
 
 from collections.abc import Mapping
@@ -16,9 +17,9 @@ from recurrence.wire.zone_names import zone_of
 from triggers.editor.common import ClockForm, Document, wall_of, without_empty
 from triggers.editor.fields import TimesOfDayField
 
-SECONDS, HOUR, WEEK, MONTH = "Second", "Hour", "Week", "Month"
+SECONDS, MINUTE, HOUR, WEEK, MONTH = "Second", "Minute", "Hour", "Week", "Month"
+ELAPSED = {HOUR: 3_600_000, MINUTE: 60_000, SECONDS: 1_000}  # milliseconds of the units of the format `simple`
 BY_DAYS = ("Day", WEEK, MONTH)  # frequencies with times of day
-MILLISECONDS = 1000
 SHOWN_TIMES = 5  # further times that an error names
 RECURRENCE_FIELDS = (
     *("frequency", "interval", "times", "minutes", "week_days", "month_days", "monthly_occurrences"),
@@ -57,7 +58,7 @@ class SimpleForm(ClockForm):
         initial="Day",
         choices=[
             (SECONDS, "Every … seconds"),
-            ("Minute", "Every … minutes"),
+            (MINUTE, "Every … minutes"),
             (HOUR, "Every … hours"),
             ("Day", "Every … days"),
             (WEEK, "Every … weeks"),
@@ -117,7 +118,7 @@ class SimpleForm(ClockForm):
 
     def own_document(self) -> Document:
         data = self.cleaned_data
-        if data["frequency"] == SECONDS:
+        if self._counts_elapsed_time:
             return self._elapsed_document()
         zone_text = (data.get("time_zone") or "UTC").upper()
         return {
@@ -153,12 +154,22 @@ class SimpleForm(ClockForm):
             plan |= {name: data.get(field) for name, field in MONTH_MEMBERS.items()}
         return plan
 
+    @property
+    def _counts_elapsed_time(self) -> bool:
+        """Return True if the schedule is written in the format `simple`."""
+        frequency = self.cleaned_data["frequency"]
+        if frequency not in ELAPSED or frequency == SECONDS:
+            return frequency == SECONDS
+        has_clocks = (frequency == HOUR and bool(self.cleaned_data.get("minutes"))) or bool(self.clock_members())
+        return (self.stored or {}).get("format") == "simple" and not has_clocks
+
     def _elapsed_document(self) -> Document:
         interval, count = _single(self.cleaned_data.get("interval")), _single(self.cleaned_data.get("count"))
+        unit = ELAPSED[self.cleaned_data["frequency"]]
         return {
             "format": "simple",
             **self.bounds(),
-            "interval": 1000 if interval is None else interval * MILLISECONDS if _is_number(interval) else interval,
+            "interval": unit if interval is None else interval * unit if _is_number(interval) else interval,
             "repeatCount": count - 1 if isinstance(count, int) else count,
         }
 
@@ -202,9 +213,12 @@ def _elapsed_values(document: Mapping[str, Any]) -> dict[str, Any]:
     rendered = simple.render(document)
     interval, repeats = rendered.get("interval"), rendered.get("repeatCount")
     is_limited = isinstance(repeats, int) and repeats != simple.FOREVER
+    frequency = next(
+        (name for name, unit in ELAPSED.items() if isinstance(interval, int) and interval % unit == 0), SECONDS
+    )
     return {
-        "frequency": SECONDS,
-        "interval": [interval // MILLISECONDS] if isinstance(interval, int) else None,
+        "frequency": frequency,
+        "interval": [interval // ELAPSED[frequency]] if isinstance(interval, int) else None,
         "count": [repeats + 1] if isinstance(repeats, int) and is_limited else None,
     }
 

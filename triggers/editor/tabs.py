@@ -1,6 +1,7 @@
 """Which tab of the schedule editor shows a document, and what another tab shows of it after a translation."""
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -16,6 +17,7 @@ from triggers.editor.simple_tab import SimpleForm, with_times
 from triggers.editor.text_tabs import CronForm, JSONForm, NoScheduleForm, OnceForm, QuartzForm, RuleForm, SunForm
 
 MONDAY = 0
+START = re.compile(r"(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d):(\d\d(?:\.\d{1,9})?)([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
 TABS: Mapping[str, type[TabForm]] = {
     form.key: form
     for form in (
@@ -33,12 +35,16 @@ WHEN_FIELDS = ("tab", *dict.fromkeys(name for form in TABS.values() for name in 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What a tab shows: the values of its fields and, after a translation, a note with what was lost."""
+    """What a tab shows: the values of its fields and, after a translation, a note with what was lost.
+
+    `untranslated` is the document that the tab cannot express at all, from which another tab can be translated.
+    """
 
     tab: str
     values: Mapping[str, Any]
     note: str = ""
     losses: Sequence[str] = ()
+    untranslated: Mapping[str, Any] | None = None
 
 
 def open_document(document: Mapping[str, Any] | None, created_at: datetime) -> Opened:
@@ -115,21 +121,43 @@ def _translate(document: Mapping[str, Any], tab: str, now: datetime) -> Opened:
     format, definition = split_schedule(document)
     title = TABS[tab].title
     losses: Sequence[str] | None = None  # of the first format that the tab writes
+    hour = now.replace(minute=0, second=0, microsecond=0)  # what starts when it is saved is translated from a full hour
     for to in TABS[tab].formats:
-        try:
-            translation = translate(str(format), definition, to, now)
-        except WireError as error:
-            return Opened(tab, _suggested(tab, now), f"Nothing was translated: {error.path}: {error.message}.")
-        if translation.definition is not None:
-            translated = translation.definition
-            if to == "azure" and tab == SIMPLE:
-                translated = with_times(translated, has_start=bool(definition.get("startTime")))
-            values = _values_of_whole(tab, {"format": to, **translated}, now)
-            if values is not None:
-                return Opened(tab, values, *_note(title, translation.losses, translation.notes))
-        losses = translation.losses if losses is None else losses
+        for start, rounding in _starts(definition):
+            try:
+                translation = translate(str(format), {**definition, **start}, to, hour)
+            except WireError as error:
+                return Opened(
+                    tab, _suggested(tab, now), f"Nothing was translated: {error.path}: {error.message}.", (), document
+                )
+            if translation.definition is not None:
+                values = _values_of_translated(tab, to, translation.definition, bool(definition.get("startTime")), now)
+                if values is not None:
+                    return Opened(tab, values, *_note(title, (*rounding, *translation.losses), translation.notes))
+            losses = translation.losses if losses is None else losses
     kept = _common_values(document, tab)
-    return Opened(tab, {**_suggested(tab, now), **kept}, f"{title} cannot express this schedule.", losses or ())
+    note = f"{title} cannot express this schedule."
+    return Opened(tab, {**_suggested(tab, now), **kept}, note, losses or (), document)
+
+
+def _values_of_translated(
+    tab: str, format: str, definition: Mapping[str, Any], has_start: bool, now: datetime
+) -> dict[str, Any] | None:
+    if format == "azure" and tab == SIMPLE:
+        definition = with_times(definition, has_start=has_start)
+    return _values_of_whole(tab, {"format": format, **definition}, now)
+
+
+def _starts(definition: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], tuple[str, ...]]]:
+    """Yield changes of the start, and what each loses: none, then its seconds are left out."""
+    yield {}, ()
+    text = definition.get("startTime")
+    match = START.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        return
+    minute, seconds, offset = match.groups(default="")
+    if float(seconds):
+        yield {"startTime": f"{minute}:00{offset}"}, (f"startTime: its seconds, {seconds}",)
 
 
 def _note(title: str, losses: Collection[str], notes: Collection[str]) -> tuple[str, Sequence[str]]:
