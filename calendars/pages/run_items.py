@@ -26,6 +26,7 @@ from jobs.models import Run
 from recurrence.jitter import latest_start
 from recurrence.moves import moved_from
 from recurrence.schedules import LAST_INSTANT, between
+from triggers.models import delayed
 
 HALF_HOUR = timedelta(minutes=30)
 MOST_RUNS = 5_000  # runs that are drawn one by one
@@ -176,6 +177,7 @@ def planned_item(trigger: UpcomingTrigger, fire: datetime, now: datetime, addres
         trigger_name=trigger.trigger_name,
         url=addresses.planned % (trigger.trigger_id, instant),
         moved_from=sources[-1] if sources else None,
+        starts_at=delayed(fire, trigger.trigger_id, parsed.jitter) if parsed and parsed.jitter else None,
         starts_until=latest_start(fire, parsed.jitter) if parsed and parsed.jitter else None,
     )
 
