@@ -1,6 +1,7 @@
 """The views of the OpenAPI description of our API, and of the pages made from it."""
 
 from functools import cache
+from threading import Lock
 
 from csp.decorators import csp_update
 from django.http import HttpResponse, JsonResponse
@@ -16,6 +17,7 @@ from rest_framework.renderers import BaseRenderer
 
 FORMATS = {"json": OpenApiJsonRenderer2, "yaml": OpenApiYamlRenderer2}  # by name in queries
 KEPT_S = 300  # by clients: only an upgrade changes the description
+GENERATING = Lock()  # the first use of the generator loads its extensions, which fails in two threads at once
 
 
 class RefusedInJson:
@@ -55,8 +57,13 @@ class Schema(RefusedInJson, SpectacularAPIView):
         return HttpResponse(description(type(renderer)), content_type=kind, headers=headers)
 
 
-@cache
 def description(renderer: type[BaseRenderer]) -> bytes:
+    with GENERATING:
+        return make_description(renderer)
+
+
+@cache
+def make_description(renderer: type[BaseRenderer]) -> bytes:
     document = SchemaGenerator().get_schema(request=None, public=True)
     return renderer().render(document, renderer.media_type, {})
 
