@@ -4,18 +4,21 @@
 This module looks at the window alone: its cost depends neither on the schedule's age nor on its frequency.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta, tzinfo
+from functools import reduce
+from operator import or_
 
 from recurrence.composites import Bounded, FirstThen, Skipping, WithExtras
 from recurrence.cron import CronRule
 from recurrence.elapsed import EveryWithinPeriod
 from recurrence.open_days import Moves, OnOpenDays, local_day
-from recurrence.periodic import PeriodicRule
+from recurrence.periodic import PeriodicRule, Periods
 from recurrence.rules import CalendarRule, QuartzSchedule, ZonedRule
 from recurrence.schedules import Every, Schedule, between, count, just_after, just_before
 from recurrence.times import Times
-from recurrence.zones import DAY, EPOCH, NOTHING, SECOND, day_and_second, stable_range_at, start_of_day
+from recurrence.zones import DAY, EPOCH, EPOCH_DAY, NOTHING, SECOND, day_and_second, stable_range_at, start_of_day
 
 ONE_DAY = timedelta(days=1)
 FEW_DAYS = timedelta(days=100)  # in a shorter window the days are counted one by one
@@ -79,8 +82,13 @@ def _count_on_day(schedule: OnOpenDays, day: int, start: datetime, end: datetime
         moves = ((target.start, target.end, NOTHING), *target.moves)
         low, high = min(first for first, _, _ in moves), max(last for _, last, _ in moves)
         inner = _within(schedule.schedule, low, high)
-        if isinstance(inner, Every) and inner.start <= low:
+        if isinstance(inner, Every):
             return _count_intervals(inner, moves, start, end)
+        periodic = _periodic_of(inner, schedule.zone)
+        days = range(target.first - EPOCH_DAY, target.last - EPOCH_DAY + 1)
+        masks = [periodic.mask_of(each) for each in days] if periodic else [None]
+        if periodic and None not in masks:
+            return _count_periods(periodic.periods, masks, start - target.start, end - target.start)
         times = _times_of(inner, schedule.zone)
         if times is not None:
             return _count_times(inner, times, moves, start - target.start, end - target.start)
@@ -90,8 +98,29 @@ def _count_on_day(schedule: OnOpenDays, day: int, start: datetime, end: datetime
 def _count_intervals(every: Every, moves: Moves, start: datetime, end: datetime) -> int:
     """Count the fire times in [start, end) of an interval, joined by those of other days that move there."""
     interval = every.interval
-    phases = {(every.start + distance - EPOCH) % interval for _, _, distance in moves}
-    return sum((phase - (start - EPOCH)) // interval - (phase - (end - EPOCH)) // interval for phase in phases)
+    begins: dict[timedelta, datetime] = {}  # by phase, the first fire time with it
+    for low, high, distance in moves:
+        if every.start < high:
+            phase = (every.start + distance - EPOCH) % interval
+            begin = max(every.start, low) + distance
+            begins[phase] = min(begins.get(phase, begin), begin)
+    windows = ((phase, max(start, begin)) for phase, begin in begins.items() if begin < end)
+    return sum((phase - (begin - EPOCH)) // interval - (phase - (end - EPOCH)) // interval for phase, begin in windows)
+
+
+def _periodic_of(schedule: Schedule, zone: tzinfo) -> PeriodicRule | None:
+    match schedule:
+        case ZonedRule(PeriodicRule() as rule, own_zone) if own_zone == zone:
+            return rule
+        case PeriodicRule() if zone is UTC:
+            return schedule
+    return None
+
+
+def _count_periods(periods: Periods, masks: Iterable[int], start: timedelta, end: timedelta) -> int:
+    """Count times in [start, end) since midnight in the periods of all masks."""
+    mask = reduce(or_, masks, 0)
+    return periods.count_in(mask, -(-end // SECOND)) - periods.count_in(mask, -(-start // SECOND))
 
 
 def _count_times(schedule: Schedule, times: Times, moves: Moves, start: timedelta, end: timedelta) -> int:
