@@ -7,14 +7,12 @@ This module looks at the window alone: its cost depends neither on the schedule'
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta, tzinfo
-from functools import reduce
-from operator import or_
 
 from recurrence.composites import Bounded, FirstThen, Skipping, WithExtras
 from recurrence.cron import CronRule
 from recurrence.elapsed import EveryWithinPeriod
 from recurrence.open_days import Moves, OnOpenDays, local_day
-from recurrence.periodic import PeriodicRule, Periods
+from recurrence.periodic import PeriodicRule
 from recurrence.rules import CalendarRule, QuartzSchedule, ZonedRule
 from recurrence.schedules import Every, Schedule, between, count, just_after, just_before
 from recurrence.times import Times
@@ -86,9 +84,10 @@ def _count_on_day(schedule: OnOpenDays, day: int, start: datetime, end: datetime
             return _count_intervals(inner, moves, start, end)
         periodic = _periodic_of(inner, schedule.zone)
         days = range(target.first - EPOCH_DAY, target.last - EPOCH_DAY + 1)
-        masks = [periodic.mask_of(each) for each in days] if periodic else [None]
-        if periodic and None not in masks:
-            return _count_periods(periodic.periods, masks, start - target.start, end - target.start)
+        if periodic is not None:
+            found = _count_periods(periodic, days, start - target.start, end - target.start)
+            if found is not None:
+                return found
         times = _times_of(inner, schedule.zone)
         if times is not None:
             return _count_times(inner, times, moves, start - target.start, end - target.start)
@@ -117,10 +116,18 @@ def _periodic_of(schedule: Schedule, zone: tzinfo) -> PeriodicRule | None:
     return None
 
 
-def _count_periods(periods: Periods, masks: Iterable[int], start: timedelta, end: timedelta) -> int:
-    """Count times in [start, end) since midnight in the periods of all masks."""
-    mask = reduce(or_, masks, 0)
-    return periods.count_in(mask, -(-end // SECOND)) - periods.count_in(mask, -(-start // SECOND))
+def _count_periods(rule: PeriodicRule, days: Iterable[int], start: timedelta, end: timedelta) -> int | None:
+    """Count times in [start, end) since midnight that the rule has on any of the days.
+
+    None: the rule begins or ends during one of the days.
+    """
+    mask = 0
+    for day in days:
+        own = rule.mask_of(day)
+        if own is None:
+            return None
+        mask |= own
+    return rule.periods.count_in(mask, -(-end // SECOND)) - rule.periods.count_in(mask, -(-start // SECOND))
 
 
 def _count_times(schedule: Schedule, times: Times, moves: Moves, start: timedelta, end: timedelta) -> int:
