@@ -59,7 +59,7 @@ class Schema(RefusedInJson, SpectacularAPIView):
 
 def description(renderer: type[BaseRenderer]) -> bytes:
     with GENERATING:
-        return make_description(renderer)
+        return make_description(renderer)  # type: ignore[arg-type]  # mypy does not see that a class is hashable
 
 
 @cache
