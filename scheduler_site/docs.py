@@ -1,7 +1,6 @@
 """The views of the OpenAPI description of our API, and of the pages made from it."""
 
 from functools import cache
-from threading import Lock
 
 from csp.decorators import csp_update
 from django.http import HttpResponse, JsonResponse
@@ -17,7 +16,6 @@ from rest_framework.renderers import BaseRenderer
 
 FORMATS = {"json": OpenApiJsonRenderer2, "yaml": OpenApiYamlRenderer2}  # by name in queries
 KEPT_S = 300  # by clients: only an upgrade changes the description
-GENERATING = Lock()  # the first use of the generator loads its extensions, which fails in two threads at once
 
 
 class RefusedInJson:
@@ -57,13 +55,8 @@ class Schema(RefusedInJson, SpectacularAPIView):
         return HttpResponse(description(type(renderer)), content_type=kind, headers=headers)
 
 
-def description(renderer: type[BaseRenderer]) -> bytes:
-    with GENERATING:
-        return make_description(renderer)  # type: ignore[arg-type]  # mypy does not see that a class is hashable
-
-
 @cache
-def make_description(renderer: type[BaseRenderer]) -> bytes:
+def description(renderer: type[BaseRenderer]) -> bytes:
     document = SchemaGenerator().get_schema(request=None, public=True)
     return renderer().render(document, renderer.media_type, {})
 
