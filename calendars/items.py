@@ -39,7 +39,7 @@ class RunItem:
     url: str
     count: int = 1
     moved_from: datetime | None = None  # the fire time from which closed days moved it
-    starts_at: datetime | None = None  # with jitter, of a run that waits for it
+    starts_at: datetime | None = None  # with jitter, of a future run and of one that waits for it
     starts_until: datetime | None = None  # the end of the jitter window of a future run
 
 

@@ -4,6 +4,7 @@
 This module looks at the window alone: its cost depends neither on the schedule's age nor on its frequency.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta, tzinfo
 
@@ -15,7 +16,7 @@ from recurrence.periodic import PeriodicRule
 from recurrence.rules import CalendarRule, QuartzSchedule, ZonedRule
 from recurrence.schedules import Every, Schedule, between, count, just_after, just_before
 from recurrence.times import Times
-from recurrence.zones import DAY, EPOCH, NOTHING, SECOND, day_and_second, stable_range_at, start_of_day
+from recurrence.zones import DAY, EPOCH, EPOCH_DAY, NOTHING, SECOND, day_and_second, stable_range_at, start_of_day
 
 ONE_DAY = timedelta(days=1)
 FEW_DAYS = timedelta(days=100)  # in a shorter window the days are counted one by one
@@ -79,8 +80,14 @@ def _count_on_day(schedule: OnOpenDays, day: int, start: datetime, end: datetime
         moves = ((target.start, target.end, NOTHING), *target.moves)
         low, high = min(first for first, _, _ in moves), max(last for _, last, _ in moves)
         inner = _within(schedule.schedule, low, high)
-        if isinstance(inner, Every) and inner.start <= low:
+        if isinstance(inner, Every):
             return _count_intervals(inner, moves, start, end)
+        periodic = _periodic_of(inner, schedule.zone)
+        days = range(target.first - EPOCH_DAY, target.last - EPOCH_DAY + 1)
+        if periodic is not None:
+            found = _count_periods(periodic, days, start - target.start, end - target.start)
+            if found is not None:
+                return found
         times = _times_of(inner, schedule.zone)
         if times is not None:
             return _count_times(inner, times, moves, start - target.start, end - target.start)
@@ -90,8 +97,37 @@ def _count_on_day(schedule: OnOpenDays, day: int, start: datetime, end: datetime
 def _count_intervals(every: Every, moves: Moves, start: datetime, end: datetime) -> int:
     """Count the fire times in [start, end) of an interval, joined by those of other days that move there."""
     interval = every.interval
-    phases = {(every.start + distance - EPOCH) % interval for _, _, distance in moves}
-    return sum((phase - (start - EPOCH)) // interval - (phase - (end - EPOCH)) // interval for phase in phases)
+    begins: dict[timedelta, datetime] = {}  # by phase, the first fire time with it
+    for low, high, distance in moves:
+        if every.start < high:
+            phase = (every.start + distance - EPOCH) % interval
+            begin = max(every.start, low) + distance
+            begins[phase] = min(begins.get(phase, begin), begin)
+    windows = ((phase, max(start, begin)) for phase, begin in begins.items() if begin < end)
+    return sum((phase - (begin - EPOCH)) // interval - (phase - (end - EPOCH)) // interval for phase, begin in windows)
+
+
+def _periodic_of(schedule: Schedule, zone: tzinfo) -> PeriodicRule | None:
+    match schedule:
+        case ZonedRule(PeriodicRule() as rule, own_zone) if own_zone == zone:
+            return rule
+        case PeriodicRule() if zone is UTC:
+            return schedule
+    return None
+
+
+def _count_periods(rule: PeriodicRule, days: Iterable[int], start: timedelta, end: timedelta) -> int | None:
+    """Count times in [start, end) since midnight that the rule has on any of the days.
+
+    None: the rule begins or ends during one of the days.
+    """
+    mask = 0
+    for day in days:
+        own = rule.mask_of(day)
+        if own is None:
+            return None
+        mask |= own
+    return rule.periods.count_in(mask, -(-end // SECOND)) - rule.periods.count_in(mask, -(-start // SECOND))
 
 
 def _count_times(schedule: Schedule, times: Times, moves: Moves, start: timedelta, end: timedelta) -> int:

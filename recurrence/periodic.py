@@ -60,7 +60,7 @@ class Periods:
         Day 0 is 1 January 1970.
         """
         number, rest = divmod(second, self.unit)
-        later = self._mask(day) >> number
+        later = self.mask(day) >> number
         if rest and later & 1:
             position = bisect_left(self.within, rest)
             if position < len(self.within):
@@ -86,20 +86,24 @@ class Periods:
         return self.anchor - (self.anchor - day * self.per_day) // self.interval * self.interval
 
     def count(self, day: int) -> int:
-        return self._mask(day).bit_count() * len(self.within)
+        return self.mask(day).bit_count() * len(self.within)
 
     def count_before(self, day: int, second: int) -> int:
         """Return how many times of a day are earlier than `second`, which may be 86400."""
+        return self.count_in(self.mask(day), second)
+
+    def count_in(self, mask: int, second: int) -> int:
+        """Return how many times in the periods of `mask` are earlier than `second`, which may be 86400."""
         number, rest = divmod(second, self.unit)
-        mask = self._mask(day)
         return count_below(mask, number) * len(self.within) + (mask >> number & 1) * bisect_left(self.within, rest)
 
     def nth(self, day: int, number: int) -> int:
         """Return the time of a day that has `number` earlier ones; it must exist."""
         period, rest = divmod(number, len(self.within))
-        return position_of(self._mask(day), period) * self.unit + self.within[rest]
+        return position_of(self.mask(day), period) * self.unit + self.within[rest]
 
-    def _mask(self, day: int) -> int:
+    def mask(self, day: int) -> int:
+        """Return the counted and allowed periods of a day; bit 0 is the first one."""
         phase = (self.anchor - day * self.per_day) % self.interval
         return _mask_of_day(self.unit, self.interval, phase, self.allowed)
 
@@ -188,6 +192,17 @@ class PeriodicRule:
             total += self._count_on(day, begin, limit)
             day = self._next_day(day + 1, self.left_out | self.added)
         return total
+
+    def mask_of(self, day: int) -> int | None:
+        """Return the periods that have times on a day; None: the rule begins or ends during that day."""
+        begin, last_second = day * DAY, day * DAY + DAY - 1
+        if day in self._added:
+            return self.periods.mask(day)
+        is_outside = last_second < self.first or (self.last is not None and begin > self.last)
+        if is_outside or _date(day) in self.left_out or self.days.on_or_after(_date(day)) != _date(day):
+            return 0
+        is_whole = self.first <= begin and (self.last is None or last_second <= self.last)
+        return self.periods.mask(day) if is_whole else None
 
     def _count_on(self, day: int, earliest: int, beyond: int) -> int:
         """Return how many times of a day lie in [earliest, beyond)."""

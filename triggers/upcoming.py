@@ -45,15 +45,17 @@ class ExpectedHold:
         return self.window.is_dropped
 
 
-def find_hold(windows: Iterable[HoldWindow], at: datetime) -> ExpectedHold | None:
+def find_hold(windows: Iterable[HoldWindow], at: datetime, starts_at: datetime | None = None) -> ExpectedHold | None:
     """Return the hold of a run that is due at `at`; None: the run is not held.
 
+    `starts_at` is the time with jitter.  A window that begins while the run waits for its jitter holds the run too.
     The windows are in order of their starts.  Windows that follow each other without a gap count as one hold, because
     the run would not start in between.
     """
     first, until = None, at
     for window in windows:
-        if window.covers(until):
+        begins_in_time = window.start <= max(until, starts_at or until)
+        if begins_in_time and (window.end is None or window.end > max(until, window.start)):
             first = first or window
             if window.end is None:
                 return ExpectedHold(first, None)
@@ -112,6 +114,11 @@ class ExpectedRun:
         return max(self.hold.until, self.starts_at)
 
 
+def hold_of_fire(windows: Sequence[HoldWindow], trigger: Trigger, fire: datetime) -> ExpectedHold | None:
+    """Return the expected hold of a trigger's fire time, as `find_hold` does."""
+    return find_hold(windows, fire, trigger.start_of(fire)) if windows else None
+
+
 def expected_runs(
     triggers: Collection[Trigger], windows: Sequence[HoldWindow], waiting: Iterable[WaitingRun] = ()
 ) -> Iterator[ExpectedRun]:
@@ -124,7 +131,7 @@ def expected_runs(
     for each, following in pairwise(chain(fires, [None])):
         if each is not None:
             fire, trigger = each
-            hold = find_hold(windows, fire)
+            hold = hold_of_fire(windows, trigger, fire)
             until = hold and (hold.until or LAST_INSTANT)
             yield ExpectedRun(fire, trigger, hold, bool(until and following and following[0] < until))
 
@@ -178,7 +185,7 @@ def runs_within(
     for fire, trigger in fires:
         if end is not None and fire >= end:
             return
-        hold = find_hold(windows, fire)
+        hold = hold_of_fire(windows, trigger, fire)
         yield ExpectedRun(fire, trigger, hold, _is_superseded(fire, trigger, hold, triggers))
 
 
@@ -197,7 +204,7 @@ def _released_run(
         return None
     fires = [(fire, trigger) for trigger in selected if start and (fire := last_fire_before(trigger, start))]
     fire, trigger = max(fires, key=lambda each: each[0], default=(held_fire, None))
-    hold = find_hold(windows, fire if trigger else now) if fire else None
+    hold = hold_of_fire(windows, trigger, fire) if fire and trigger else find_hold(windows, now)
     if fire is None or hold is None or hold.is_dropped or _is_superseded(fire, trigger, hold, triggers):
         return None
     if hold.until is None:
@@ -269,7 +276,7 @@ def read_waiting_runs(runs: RunQuerySet, now: datetime) -> dict[int, list[Waitin
 
 def _expected_waiting(run: WaitingRun, triggers: Collection[Trigger], windows: Sequence[HoldWindow]) -> ExpectedRun:
     trigger = next((each for each in triggers if each.name == run.trigger_name), None)
-    hold = find_hold(windows, run.starts_at)
+    hold = find_hold(windows, run.fire_at, run.starts_at)
     return ExpectedRun(run.fire_at, trigger, hold, _is_superseded(run.fire_at, trigger, hold, triggers), run)
 
 
@@ -337,7 +344,7 @@ def _next_fire(triggers: Sequence[Trigger], windows: Sequence[HoldWindow]) -> Ex
         if not firsts:
             return None
         fire, trigger = min(firsts, key=lambda each: (each[1].start_of(each[0]), each[0], each[1].pk))
-        hold = find_hold(windows, fire)
+        hold = hold_of_fire(windows, trigger, fire)
         if hold is None or not hold.is_dropped or hold.until is None:
             return ExpectedRun(fire, trigger, hold)
         since = hold.until
@@ -383,7 +390,7 @@ def upcoming_fires(
         fires = []
         next_fires = list(islice(takewhile(lambda fire: fire < end, fires_of(trigger)), limit + 1))
         for fire in next_fires[:limit]:
-            hold = find_hold(windows.get(trigger.job_id, ()), fire)
+            hold = hold_of_fire(windows.get(trigger.job_id, ()), trigger, fire)
             if hold is None:
                 fires.append(fire)
             elif hold.until is not None and hold.until < end and not hold.is_dropped:

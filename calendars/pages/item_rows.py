@@ -89,11 +89,11 @@ def run_notes(context: ViewContext, run: RunItem) -> list[str]:
     notes = []
     if run.moved_from:
         notes.append(gettext("moved from %s") % context.format_near(run.moved_from, day))
-    if run.starts_at:
-        notes.append(gettext("starts at %s") % context.format_near(run.starts_at, day))
-    elif run.starts_until:
+    if run.starts_until:
         window = {"from": context.format_time_at(run.fire_at), "to": context.format_near(run.starts_until, day)}
         notes.append(gettext("starts between %(from)s and %(to)s") % window)
+    elif run.starts_at:
+        notes.append(gettext("starts at %s") % context.format_near(run.starts_at, day))
     return notes
 
 

@@ -88,7 +88,8 @@ def hold_runs(
     newest: dict[tuple[int, datetime], RunItem] = {}
     for run in runs:
         of_job = windows.get(run.job_id, ())
-        hold = find_hold(of_job, now if run.run_id else run.fire_at) if of_job and may_be_held(run) else None
+        at, starts_at = (now, None) if run.run_id else (run.fire_at, run.starts_at)
+        hold = find_hold(of_job, at, starts_at) if of_job and may_be_held(run) else None
         if hold and run.run_id is None:
             run = replace(run, state=HELD, label=gettext("Held"), reason=reasons[hold.window.key])
         shown.append(run)

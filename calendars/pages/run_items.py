@@ -26,6 +26,8 @@ from jobs.models import Run
 from recurrence.jitter import latest_start
 from recurrence.moves import moved_from
 from recurrence.schedules import LAST_INSTANT, between
+from recurrence.zones import NOTHING
+from triggers.models import delayed
 
 HALF_HOUR = timedelta(minutes=30)
 MOST_RUNS = 5_000  # runs that are drawn one by one
@@ -161,6 +163,7 @@ def planned_item(trigger: UpcomingTrigger, fire: datetime, now: datetime, addres
     instant = fire.isoformat().replace("+00:00", "Z")
     parsed = trigger.parsed
     sources = moved_from(parsed.schedule, fire) if parsed else []
+    jitter = parsed.jitter if parsed else NOTHING
     return RunItem(
         key=f"planned-{trigger.trigger_id}-{instant}",
         job_id=trigger.job_id,
@@ -176,7 +179,8 @@ def planned_item(trigger: UpcomingTrigger, fire: datetime, now: datetime, addres
         trigger_name=trigger.trigger_name,
         url=addresses.planned % (trigger.trigger_id, instant),
         moved_from=sources[-1] if sources else None,
-        starts_until=latest_start(fire, parsed.jitter) if parsed and parsed.jitter else None,
+        starts_at=delayed(fire, trigger.trigger_id, jitter) if jitter and trigger.trigger_id else None,
+        starts_until=latest_start(fire, jitter) if jitter else None,
     )
 
 

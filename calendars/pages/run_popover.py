@@ -66,7 +66,7 @@ def planned_popover(
     trigger: Trigger, at: datetime, viewer, formatter: TimeFormatter, target: ReturnTarget
 ) -> dict[str, Any]:
     job = trigger.job
-    hold, reason = hold_of(job, at, formatter)
+    hold, reason = hold_of(job, at, formatter, trigger.start_of(at))
     planned = PLANNED if at > formatter.now else DUE
     return {
         **shared_context(job, trigger, at, viewer, formatter, target),
@@ -106,11 +106,16 @@ def window_text(trigger: Trigger, at: datetime, formatter: TimeFormatter) -> str
     return gettext("between %(from)s and %(to)s, at %(start)s") % values
 
 
-def hold_of(job: Job, at: datetime, formatter: TimeFormatter) -> tuple[ExpectedHold | None, str]:
-    """Return the expected hold of the job at that moment, as far as is known now, and its reason."""
+def hold_of(
+    job: Job, at: datetime, formatter: TimeFormatter, starts_at: datetime | None = None
+) -> tuple[ExpectedHold | None, str]:
+    """Return the expected hold of a run that is due at that moment, as far as is known now, and its reason.
+
+    `starts_at` is the time with jitter.
+    """
     active_notices = maintenance_holds.load_active_notices(JobMaintenancePolicy.objects.filter(job=job))
     windows = maintenance_holds.upcoming_holds([job.pk], at, LAST_INSTANT, formatter.now, active_notices)
-    hold = find_hold(windows.get(job.pk, ()), at)
+    hold = find_hold(windows.get(job.pk, ()), at, starts_at)
     return hold, hold_reasons(active_notices)[hold.window.key] if hold else ""
 
 

@@ -34,7 +34,7 @@ from triggers.mint.jobs import EVENTS
 from triggers.models import MAIN, Trigger
 from triggers.scheduling import LOCK_KEY
 from triggers.trigger_form import format_in_words
-from triggers.upcoming import expected_runs, find_hold, next_runs, waiting_runs
+from triggers.upcoming import expected_runs, hold_of_fire, next_runs, waiting_runs
 
 OUTCOMES = 50
 PAGE = 20  # runs on a job's page
@@ -90,7 +90,7 @@ def trigger_row(trigger: Trigger, job: Job, served: Collection[str], windows: Se
     `served` are the queues that some worker serves, one for each trigger group.  `windows` are the windows that hold
     the job.
     """
-    hold = find_hold(windows, trigger.next_fire_at) if trigger.next_fire_at else None
+    hold = hold_of_fire(windows, trigger, trigger.next_fire_at) if trigger.next_fire_at else None
     is_own = trigger.name == MAIN
     event = EVENTS.get(trigger.name)
     return {

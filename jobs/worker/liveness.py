@@ -49,13 +49,14 @@ class WorkerMonitor:
             return
         if self._checked_s is None or clock_s - self._checked_s > LONGEST_PAUSE_S:
             self._reports = {}
-        self._checked_s = clock_s
+        self._checked_s = None  # a check that fails counts as a pause
         replaced = self._update(clock_s)
         silent = {name: each for name, each in self._reports.items() if clock_s - each.first_seen_s >= SILENCE_S}
         if silent:
             self._release_silent(silent, now)
         if replaced:
             _end_leases({name: self._reports[name].started_at for name in replaced}, now)
+        self._checked_s = clock_s
 
     def _update(self, clock_s: float) -> list[str]:
         """Read the reports; return the names of workers that started since the last check, or are seen first."""

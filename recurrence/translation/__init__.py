@@ -113,6 +113,9 @@ def _checked(to: str, translated: dict[str, object], shared: Common, context: Co
         context.lose(f"timeZone: days of {context.parsed.zone} cannot be said in {NAMES[to]}")
     elif target.zone != context.parsed.zone:
         context.notes.append(f"The times of the translation are shown in {target.zone}.")
+    if (context.parsed.count is None) != (target.count is None) and _changes_fire_times(shared):
+        message = "a count of runs that skips, extras and closed days change cannot be said"
+        context.lose(f"recurrence.count: {message} in {NAMES[to]}")
     if context.extras and shared.closed_days:
         context.lose("rdates: added days that closed days can move cannot be said")
     if "startTime" in translated and to in CRON_FORMATS and context.format not in CRON_FORMATS:
@@ -123,6 +126,10 @@ def _checked(to: str, translated: dict[str, object], shared: Common, context: Co
             path = PATHS.get(context.format, "expression")
             context.lose(f"{path}: other fire times than {NAMES[to]} has from {rendered_instant(different)} on")
     return translated
+
+
+def _changes_fire_times(shared: Common) -> bool:
+    return bool(shared.skipped_days or shared.skipped_instants or shared.extras or shared.closed_days)
 
 
 def _without_start(

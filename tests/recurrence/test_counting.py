@@ -2,10 +2,11 @@ from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recurrence import wire
+from recurrence.closed_days import ClosedDays
 from recurrence.composites import Bounded, FirstThen
 from recurrence.counting import count_within
 from recurrence.days import EveryNDays
@@ -129,3 +130,42 @@ def test_last_days_of_the_calendar_are_counted():
     start, end = utc("9999-12-20T00:00Z"), datetime.max.replace(tzinfo=UTC)
 
     assert count_within(rule, start, end) == count_by_walking(rule, start, end) > 40
+
+
+ONLY_FRIDAYS = ClosedDays.of({"weekend": ["saturday", "sunday", "monday", "tuesday", "wednesday", "thursday"]})
+START = {"dateTime": "2026-01-05T10:11:12", "timeZone": "America/New_York"}
+
+
+@pytest.mark.parametrize("rule", ["before", "after", "nearest"])
+@pytest.mark.parametrize(
+    "format, members",
+    [
+        ("simple", {"interval": 1_234_567, "startTime": "2026-01-05T10:11:12Z"}),
+        ("simple", {"interval": 7_200_000, "startTime": "2026-01-05T10:11:12Z"}),
+        ("rrule", {"start": START, "rrule": "FREQ=SECONDLY;INTERVAL=997"}),
+        ("rrule", {"start": START, "rrule": "FREQ=HOURLY;INTERVAL=5;BYMINUTE=3,40;COUNT=99"}),
+        ("rrule", {"start": START, "rrule": "FREQ=MINUTELY;INTERVAL=97;BYDAY=MO,TU,SA", "rdates": ["2026-01-21"]}),
+        ("rrule", {"start": START, "rrule": "FREQ=MINUTELY;INTERVAL=97", "exdates": ["2026-01-08"]}),
+    ],
+)
+@settings(max_examples=10)
+@given(window=windows(most_days=10))
+def test_count_on_open_days_equals_a_walk(format, members, rule, window):
+    definition = members | {"closedDays": {"calendar": "fridays", "rule": rule}}
+    schedule = wire.parse(format, definition, CREATED_AT, closed_days=lambda name: ONLY_FRIDAYS).schedule
+
+    assert count_within(schedule, *window) == count_by_walking(schedule, *window)
+
+
+@pytest.mark.parametrize(
+    "format, members",
+    [
+        ("simple", {"interval": 1}),
+        ("rrule", {"start": {"dateTime": "1995-01-05T00:00:00", "timeZone": "UTC"}, "rrule": "FREQ=SECONDLY"}),
+    ],
+)
+def test_frequent_fire_times_on_open_days_are_not_counted_one_by_one(format, members):
+    definition = members | {"closedDays": {"calendar": "fridays", "rule": "nearest"}}
+    schedule = wire.parse(format, definition, CREATED_AT, closed_days=lambda name: ONLY_FRIDAYS).schedule
+
+    assert count_within(schedule, CREATED_AT, CREATED_AT + timedelta(days=365)) >= 52 * 86_400

@@ -8,6 +8,7 @@ import pytest
 
 from jobs.models import Job, Run
 from maintenance.models import Notice
+from recurrence.schedules import TICK
 from tests.conftest import utc
 from tests.maintenance.notices import EIGHT, HOUR, MINUTE, T0, announce, dispatch, holds, resource
 from triggers.gates import HoldWindow
@@ -210,6 +211,27 @@ def test_waiting_run_that_maintenance_holds_runs_afterwards_or_is_superseded(jit
     for end, is_superseded in [("08:55", False), ("09:30", True)]:
         first = next(expected_runs([jittered], [window("08:00", end)], waiting))
         assert (first.hold.until, first.is_superseded) == (utc(f"2026-01-05T{end}Z"), is_superseded)
+
+
+def test_window_that_begins_before_the_start_with_jitter_holds_the_fire_time(jittered):
+    fire = jittered.next_fire_at
+    start = jittered.start_of(fire)
+
+    for begins_at, runs_at in [(start, start + MINUTE), (start + TICK, start)]:
+        hold = HoldWindow("notice", "held", begins_at, start + MINUTE)
+        assert next(expected_runs([jittered], [hold])).runs_at == runs_at
+        assert next_run([jittered], [hold], EIGHT).runs_at == runs_at
+
+
+def test_hold_during_the_jitter_is_forecast_alike_before_and_after_the_dispatch(jittered):
+    fire, until = jittered.next_fire_at, jittered.start_of(jittered.next_fire_at) + MINUTE
+    hold = HoldWindow("notice", "held", fire + TICK, until)
+    expected = next(expected_runs([jittered], [hold])).hold
+
+    dispatch(fire)
+    waiting = waiting_runs([Trigger.objects.get()], fire)[jittered.job_id]
+
+    assert next(expected_runs([jittered], [hold], waiting[1:])).hold == expected
 
 
 @pytest.mark.parametrize(

@@ -448,15 +448,16 @@ def rendered_triggers(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]
 
 def rendered_trigger(row: Mapping[str, Any], windows: Sequence[HoldWindow], now: datetime) -> dict[str, Any]:
     fire_at = row["next_fire_at"]
-    hold = find_hold(windows, fire_at) if fire_at else None
     document = row["format"], row["definition"], row["anchored_at"], row["closed_days_id"]
     description, warnings = describe_definition(*document)
     compiled = parsed_or_none(*document)
+    starts_at = delayed(fire_at, row["id"], compiled.jitter) if fire_at and compiled else None
+    hold = find_hold(windows, fire_at, starts_at) if fire_at else None
     changes = trigger_clock_change_warnings(compiled, now, fire_at, row["fires_left"]) if compiled else ()
     return TriggerSerializer.render(
         row,
         description=description,
-        nextStartsAt=fire_at and compiled and delayed(fire_at, row["id"], compiled.jitter),
+        nextStartsAt=starts_at,
         hold=rendered_hold(fire_at, hold),
         warnings=[*warnings, *changes],
     )

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError, connection
 
 from jobs.models import Attempt, Process, Run
 from jobs.worker.heartbeat import report, sign_off
@@ -95,6 +96,27 @@ def test_worker_is_not_gone_because_the_watch_paused(calling, watch):
     watch.wait(30, alive=[GONE])
 
     assert states(run) == [Run.State.RUNNING]
+
+
+def test_worker_is_not_gone_because_the_database_did_not_answer(calling, watch):
+    calling()
+    run = the_run()
+    report_worker(GONE)
+    lease([str(run.pk)], GONE, START)
+    watch.wait(3)
+
+    with connection.execute_wrapper(refuse_query):
+        for _ in range(int(SILENCE_S)):
+            watch.clock_s += WATCH_INTERVAL_S
+            with pytest.raises(OperationalError):
+                watch.check()
+    watch.wait(SILENCE_S - 1)
+
+    assert states(run) == [Run.State.RUNNING]
+
+
+def refuse_query(*_):
+    raise OperationalError("the database does not answer")
 
 
 def test_clock_of_a_worker_does_not_matter(calling, watch):

@@ -367,6 +367,25 @@ def test_approximate_translation_has_its_first_difference(format, definition, to
     assert differ(format, definition, to, result.definition)[0] == first
 
 
+@pytest.mark.parametrize("to", ["simple", "rrule", "outlook"])
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"skips": ["2026-01-02"]},
+        {"skips": ["2026-01-02T00:00:00Z"]},
+        {"extras": ["2026-01-02T10:00:00Z"]},
+        {"closedDays": {"calendar": "offices", "rule": "skip"}},
+    ],
+)
+def test_count_of_runs_differs_from_a_count_of_fire_times(members, to):
+    counted = azure("Day", START, count=3)
+
+    assert translate("azure", counted, to, CREATED_AT).losses == ()
+    assert translate("azure", counted | {"jitter": "PT1M"}, to, CREATED_AT).losses == ()
+    [loss] = translate("azure", counted | members, to, CREATED_AT).losses
+    assert loss.startswith("recurrence.count: a count of runs")
+
+
 @pytest.mark.parametrize(
     "format, definition, canonical",
     [
