@@ -217,7 +217,7 @@ class Operations(HistoryViewSet):
             raise Conflict(str(error), code="not_cancellable") from None
         if not is_open:
             operation.refresh_from_db()
-            raise OperationFinished(f"the operation is already {operation.state}")
+            raise OperationFinished(f"the operation has already ended: {operation.state}")
         return operation_response(self.get_queryset().get(pk=pk))
 
 

@@ -102,7 +102,7 @@ class Cancellation(OperationView):
             raise OperationEnded(str(error)) from None
         if not is_open:
             operation.refresh_from_db()
-            raise OperationEnded(f"the operation is already {operation.state}")
+            raise OperationEnded(f"the operation has already ended: {operation.state}")
         return accepted_response(request, operation)
 
 

@@ -225,7 +225,7 @@ def test_cancel_request_that_is_too_late_names_the_final_state(arm, collection, 
 
     monkeypatch.setattr("operations.arm.cancel", end_then_cancel)
 
-    assert "it is succeeded already" in arm.post(f"{status}/cancel").json()["error"]["message"]
+    assert "has already ended: succeeded" in arm.post(f"{status}/cancel").json()["error"]["message"]
 
 
 # Failures

@@ -382,7 +382,7 @@ def test_recomputation_of_fire_times_cannot_be_cancelled(api, germany, save, mon
     carry_out(operation.pk, timezone.now, lambda: False)
     assert THURSDAY not in {each.next_fire_at for each in Trigger.objects.filter(pk__in=[t.pk for t in triggers])}
     over = api.post(f"{address}/cancel").json()["error"]
-    assert over["message"] == "the operation is succeeded already"
+    assert over["message"] == "the operation has already ended: succeeded"
 
 
 # Comparison
