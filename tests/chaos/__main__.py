@@ -6,6 +6,7 @@ The exit code is 0 if it is as it must be.
 
 import argparse
 import logging
+import signal
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,7 @@ LONGEST_FAULT_S = 17
 
 def main() -> int:
     arguments = parsed()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that all processes end with this one
     if arguments.variants:
         return run_variants(arguments)
     variant = VARIANTS[arguments.variant] if arguments.variant else None
