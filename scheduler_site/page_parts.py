@@ -43,7 +43,7 @@ def empty_state(content: str, icon_name: str, heading: str, level: int = 2, is_c
 def card(
     content: str, title: str, id: str, note: str = "", css_class: str = "", body_class: str = "", refresh: str = ""
 ) -> SafeString:
-    """Return a section with a heading, which has the id, and a note beside it.
+    """Return a section with a heading, which has the id, and a note next to it.
 
     With `body_class`, the content is wrapped in one element.  `refresh` is the `data-refresh` of a {% part %}.
     """

@@ -83,7 +83,7 @@ class Supervisor:
             self.watchdog.add(name, child.pid)
             thread = threading.Thread(target=relay, args=(name, child.stdout), daemon=True)
             thread.start()
-            self.relays.append(thread)
+            self.relays = [*filter(threading.Thread.is_alive, self.relays), thread]
             self.children[name] = child
             self.commands[name] = command
 

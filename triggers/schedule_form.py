@@ -52,7 +52,7 @@ LONGEST_SHOWN = 80  # characters of a pasted text that a note shows
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A button beside the error of `field`, which submits `button` with `value`."""
+    """A button next to the error of `field`, which submits `button` with `value`."""
 
     field: str
     button: str

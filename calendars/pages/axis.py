@@ -1,4 +1,4 @@
-"""The axis of hours beside the columns of a week or a day, correct on days of a clock change.
+"""The axis of hours next to the columns of a week or a day, correct on days of a clock change.
 
 The axis counts minutes of elapsed time. It contains every wall time that any of its days shows: an hour that one day
 shows twice is on the axis twice. The parts of the axis that a day does not have are hatched: clocks skip them on that

@@ -1,4 +1,4 @@
-"""Dates and times as the pages of the calendar show them: in the viewer's zone, and in other zones beside it."""
+"""Dates and times as the pages of the calendar show them: in the viewer's zone, and in other zones next to it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

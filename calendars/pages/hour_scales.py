@@ -1,4 +1,4 @@
-"""The scales of hours beside the columns of a week or a day, in one or two time zones."""
+"""The scales of hours next to the columns of a week or a day, in one or two time zones."""
 
 from datetime import UTC, datetime, timedelta, tzinfo
 

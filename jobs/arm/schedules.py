@@ -1,6 +1,6 @@
 """A job's own schedule in the contract of Azure Scheduler, which has a start time and a recurrence in UTC.
 
-A schedule that consists of these two is answered as it is.  For any other schedule the answer is:
+A schedule that consists of these two is returned unchanged.  For any other schedule the response is:
 
 * `startTime`: the first fire time since the schedule was set, cut to milliseconds, because clients have no finer times.
   It stays the same until the schedule changes.
@@ -32,7 +32,7 @@ from triggers.definitions import (
 from triggers.models import Trigger
 
 MILLISECOND = 1000  # microseconds
-# formats that are answered as a recurrence, and their members that a translation takes into account
+# formats that are returned as a recurrence, and their members that a translation takes into account
 TRANSLATED_FORMATS = ("cron", "quartz")
 TRANSLATED_MEMBERS = {"expression", "timeZone", "clockChange", "startTime", "endTime"}
 
@@ -55,7 +55,7 @@ def patch_definition(job: Job, patch: Mapping[str, Any]) -> JobDefinition:
 
 
 def keep_schedule(main: Trigger | None, definition: JobDefinition) -> JobDefinition:
-    """Return the definition with the stored schedule if it has the start time and the recurrence that are answered."""
+    """Return the definition with the stored schedule if it has the start time and the recurrence that are returned."""
     if main is None or is_azure(main) or not _is_answer(main, definition.schedule or {}):
         return definition
     return replace(definition, format=main.format, schedule=main.definition)

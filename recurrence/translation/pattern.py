@@ -174,7 +174,7 @@ Source = Pattern | Elapsed | Single
 
 @dataclass(slots=True)
 class Context:
-    """What a translation needs beside the source's form; readers and writers add losses and notes."""
+    """What a translation needs in addition to the source's form; readers and writers add losses and notes."""
 
     format: str
     parsed: Parsed

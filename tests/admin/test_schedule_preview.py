@@ -1,4 +1,4 @@
-"""The panel beside the form of a schedule: frequency, zones, closed days, jitter, and what a change changes."""
+"""The panel next to the form of a schedule: frequency, zones, closed days, jitter, and what a change changes."""
 
 import pytest
 import time_machine

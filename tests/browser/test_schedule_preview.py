@@ -1,4 +1,4 @@
-"""Schedules in a real browser: the panel beside the form of a schedule, and the notations of a series of events."""
+"""Schedules in a real browser: the panel next to the form of a schedule, and the notations of a series of events."""
 
 import pytest
 from django.utils import timezone
