@@ -24,10 +24,10 @@ HOURLY = TriggerDefinition(format="quartz", definition={"expression": "0 0 * * *
 
 
 def test_deleting_a_job_and_pruning_its_runs_do_not_deadlock(make_job):
-    """The pruning deletes an error action, which ended much later, before its run."""
+    """The pruning deletes an error action before its run."""
     job = make_job(schedule=None)
     run, error_run = (run_now(job, NOW) for _ in range(2))
-    Run.objects.filter(pk=error_run.pk).update(parent=run, state=Run.State.FAILED, finished_at=LATER)
+    Run.objects.filter(pk=error_run.pk).update(parent=run, state=Run.State.FAILED, finished_at=NOW)
     Run.objects.filter(pk=run.pk).update(state=Run.State.FAILED, finished_at=NOW)
     midway = Event()
 

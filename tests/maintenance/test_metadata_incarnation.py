@@ -279,7 +279,7 @@ def test_equal_incarnations_mean_equal_events_with_concurrent_writes(clock, unli
     def write(seed: int) -> None:
         choice = random.Random(seed)
         resources = [each.resource for each in polling]
-        for _ in range(25):
+        for _ in range(6):
             some = choice.sample(resources, choice.randint(1, 3))
             notice = notices.announce(*some, now=NOW, has_started=choice.random() < 0.2)
             if notice.status == Notice.Status.SCHEDULED:

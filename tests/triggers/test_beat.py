@@ -182,7 +182,8 @@ def test_beat_without_a_broker_still_creates_runs(make_job, tmp_path, caplog):
     make_job(schedule=due_in(-1), now=timezone.now())
     HOUSEKEEPING.make_entries(apps, None)
     PeriodicTask.objects.update(last_run_at=timezone.now() - timedelta(days=1))
-    beat = TriggerScheduler(Celery("away", broker=f"redis+socket://{tmp_path}/nobody.sock"))
+    away = Celery("away", broker=f"redis+socket://{tmp_path}/nobody.sock", set_as_current=False)
+    beat = TriggerScheduler(away)
 
     tick(beat), tick(beat)
 

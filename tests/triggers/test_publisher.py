@@ -34,7 +34,7 @@ class Broker:
 
     @property
     def app(self) -> Celery:
-        app = Celery("test", broker=f"redis+socket://{self.socket}")
+        app = Celery("test", broker=f"redis+socket://{self.socket}", set_as_current=False)
         app.conf.update(
             {name: product.conf[name] for name in ("task_serializer", "task_publish_retry", "broker_transport_options")}
         )
